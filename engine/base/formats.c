@@ -1,0 +1,89 @@
+#include "engine/base/formats.h"
+#include <string.h>
+
+static const struct {
+    const char *name;
+    uint16_t bits;
+    bool computable;
+} raws[] = {
+#define TW_RAW(code, NAME, bits, computable) [code] = {#NAME, bits, computable},
+#include "engine/base/raw_types.def"
+};
+
+static const char *const units[] = {
+#define TW_UNIT(code, text, primary, num, den, offset) [code] = text,
+#include "engine/base/units.def"
+};
+_Static_assert(TW_COUNT(units) == TW_UNIT_COUNT, "units.def and TW_UNIT_COUNT");
+
+static const char *const domains[] = {
+#define TW_DOMAIN(code, text) [code] = text,
+#include "engine/base/domains.def"
+};
+_Static_assert(TW_COUNT(domains) == TW_DOMAIN_COUNT, "domains.def and TW_DOMAIN_COUNT");
+
+/* Names are compared with a counted string, so callers need no copy of a token. */
+static bool same(const char *name, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (name[i] == 0 || name[i] != text[i]) {
+            return false;
+        }
+    }
+    return name[n] == 0;
+}
+
+static int find(const char *const *names, size_t count, const char *text, size_t n)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (same(names[i], text, n)) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+unsigned tw_raw_bits(uint32_t raw)
+{
+    return raw < TW_COUNT(raws) ? raws[raw].bits : 0;
+}
+
+const char *tw_raw_name(uint32_t raw)
+{
+    return raw < TW_COUNT(raws) ? raws[raw].name : NULL;
+}
+
+bool tw_raw_computable(uint32_t raw)
+{
+    return raw < TW_COUNT(raws) && raws[raw].computable;
+}
+
+int tw_raw_find(const char *name, size_t n)
+{
+    for (size_t i = 0; i < TW_COUNT(raws); i++) {
+        if (same(raws[i].name, name, n)) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+const char *tw_unit_text(uint32_t unit)
+{
+    return unit < TW_COUNT(units) ? units[unit] : NULL;
+}
+
+int tw_unit_find(const char *text, size_t n)
+{
+    return find(units, TW_COUNT(units), text, n);
+}
+
+const char *tw_domain_text(uint32_t domain)
+{
+    return domain < TW_COUNT(domains) ? domains[domain] : NULL;
+}
+
+int tw_domain_find(const char *text, size_t n)
+{
+    return find(domains, TW_COUNT(domains), text, n);
+}

@@ -1,0 +1,36 @@
+/* formats.h - raw types, units and domains as C: enums, widths, names.
+ *
+ * Expanded from raw_types.def, units.def and domains.def. Knows nothing of
+ * arcs or images.
+ */
+#pragma once
+#include "engine/base/err.h"
+#include <stdbool.h>
+
+typedef enum tw_raw {
+#define TW_RAW(code, NAME, bits, computable) TW_RAW_##NAME = (code),
+#include "engine/base/raw_types.def"
+    TW_RAW_COUNT
+} tw_raw_t;
+
+#define TW_UNIT_COUNT 107
+#define TW_DOMAIN_COUNT 16
+
+/** Bits of one sample, 0 for DATA_ARRAY and for codes above 51. */
+unsigned tw_raw_bits(uint32_t raw);
+/** Name as in the seeds ("S16"), or NULL. */
+const char *tw_raw_name(uint32_t raw);
+/** True when nodes may compute on the type. */
+bool tw_raw_computable(uint32_t raw);
+/** Code of a name ("S16"), or -1. */
+int tw_raw_find(const char *name, size_t n);
+
+/** Text of a unit ("dB"), or NULL. */
+const char *tw_unit_text(uint32_t unit);
+/** Code of a unit text, or -1. */
+int tw_unit_find(const char *text, size_t n);
+
+/** Text of a domain ("audio_in"), or NULL. */
+const char *tw_domain_text(uint32_t domain);
+/** Code of a domain text, or -1. */
+int tw_domain_find(const char *text, size_t n);

@@ -1,0 +1,211 @@
+/* engine.h - the engine as the server sees it: graphs, commands, replies.
+ *
+ * Two threads meet here and nowhere else. The *control* side (one thread: the
+ * server) verifies, stages and publishes; the *engine* side (one thread, the
+ * real-time one) calls tw_engine_tick() once a block and touches everything that
+ * runs. Between them are rings: no lock, no wait, no allocation on the engine
+ * side. On a device with one thread both sides are called in turn.
+ *
+ *   control:  check -> put, put, put -> publish ----> [queue] ----> boundary of tick t
+ *   engine :                       replies, events <---- [replies] <---- run block t
+ *
+ * Everything put before one publish takes effect at one frame boundary, before
+ * block t runs, and publish() says which t: it and the engine's boundary are
+ * both read-modify-writes of one word, so the answer is exact and nobody waits.
+ *
+ * A tick is the number of a block since start-up; it never goes back, also
+ * not when graphs are swapped, and stands still while no graph runs.
+ */
+#pragma once
+#include "engine/base/arena.h"
+#include "engine/base/port.h"
+#include "engine/base/ring.h"
+#include "engine/board/board.h"
+#include "engine/node/node.h"
+#include "engine/script/script.h"
+
+typedef struct tw_engine tw_engine_t;
+
+typedef struct tw_engine_cfg {
+    const tw_port_t *port;
+    const tw_board_t *board;
+    uint32_t queue_bytes; /* commands to the engine, power of two */
+    uint32_t timed_bytes; /* commands for a named tick, power of two */
+    uint32_t reply_bytes; /* replies and events, power of two */
+    uint32_t graph_bytes; /* each of the two graph slots: image, state, buffers */
+} tw_engine_cfg_t;
+
+/** Memory tw_engine_init() takes for this configuration [bytes], alignment 64. */
+size_t tw_engine_need(const tw_engine_cfg_t *cfg);
+/**
+ * Build an engine in `mem`; no graph, state EMPTY. `cfg` targets must outlive it.
+ * @return TW_E_NOMEM when `bytes` < tw_engine_need(), TW_E_ARG for a bad configuration
+ */
+tw_err_t tw_engine_init(tw_engine_t **out, const tw_engine_cfg_t *cfg, void *mem, size_t bytes);
+
+/* ---- control side: graphs -------------------------------------------------- */
+
+typedef enum tw_graph_state { TW_GRAPH_EMPTY = 0, TW_GRAPH_STOPPED = 1, TW_GRAPH_RUNNING = 2 } tw_graph_state_t;
+
+/**
+ * Verify an image completely and prime it in the spare slot: memory placed, nodes RESET, boot
+ * parameters set, scripts verified. The running graph is not touched.
+ * @param in_place  image stays where it is (flash) and outlives the graph; otherwise it is copied
+ * @return TW_OK: the slot waits for tw_engine_put_swap() or tw_engine_unprime()
+ *         TW_E_BUSY: the spare slot still waits for the engine to leave it (one block)
+ *         IMG_*, SCR_*, PARAM_*, NOMEM: fault says section (TW_SEC_* + 1, 0 header) and place;
+ *         nothing changed
+ */
+tw_err_t tw_engine_prime(tw_engine_t *e, const uint8_t *image, uint32_t bytes, bool in_place, tw_fault_t *fault);
+/** Forget a primed graph that was not swapped in. */
+void tw_engine_unprime(tw_engine_t *e);
+
+typedef struct tw_engine_info {
+    tw_graph_state_t state;
+    uint32_t generation;   /* bumped at every swap and unload; 0 = never loaded */
+    uint32_t nodes, arcs, ios, scripts;
+    uint32_t crc;          /* header CRC of the image: its identity */
+    uint32_t uid;          /* word 5 of the image */
+    uint64_t tick;         /* next block to run */
+    uint32_t load_permille; /* engine time of recent blocks / block period */
+    uint32_t late_blocks;  /* blocks started late (port reports them, tw_engine_late()) */
+    tw_err_t last_error;   /* of the running graph: last script fault etc. */
+    char name[32];
+} tw_engine_info_t;
+void tw_engine_info(tw_engine_t *e, tw_engine_info_t *out);
+
+typedef struct tw_engine_node {
+    const tw_node_desc_t *desc;
+    const tw_format_t *fmt; /* format its parameters are typed by: first receive arc, else first transmit arc */
+    char name[32];          /* symbol, else "<type>.<n>" */
+    uint8_t rx, tx;
+    uint16_t arcs[TW_MAX_NODE_ARCS];
+    uint32_t runs, errors;
+    uint32_t cycles_last, cycles_max;
+    uint32_t load_permille;
+    uint32_t version;       /* bumped by each SET that reached the queue */
+    int script;             /* id of its script, -1 none */
+} tw_engine_node_t;
+/** @return TW_OK, NO_GRAPH, PARAM_NODE */
+tw_err_t tw_engine_node(tw_engine_t *e, uint32_t node, tw_engine_node_t *out);
+
+typedef struct tw_engine_arc {
+    uint32_t from_node, to_node; /* 0xFFF: a graph IO */
+    uint32_t bytes, read, write, overflows, underflows, max_fill;
+    tw_format_t fmt;             /* producer's */
+    char name[32];               /* symbol, else "arc.<n>" */
+} tw_engine_arc_t;
+/** @return TW_OK, NO_GRAPH, ARC_NONE */
+tw_err_t tw_engine_arc(tw_engine_t *e, uint32_t arc, tw_engine_arc_t *out);
+
+typedef struct tw_engine_script {
+    uint32_t bytes, crc; /* code + literals as installed now, CRC-32C */
+    bool disabled;
+    uint32_t faults, runs;
+    tw_err_t last_error;
+    uint32_t last_pc;
+    char name[32];
+} tw_engine_script_t;
+/** @return TW_OK, NO_GRAPH, SCRIPT_NONE */
+tw_err_t tw_engine_script(tw_engine_t *e, uint32_t script, tw_engine_script_t *out);
+
+/* ---- control side: checks before put --------------------------------------- */
+
+/** As tw_param_check() for a node of the current graph; also NO_GRAPH, PARAM_NODE. Type 0 = not given. */
+tw_err_t tw_engine_check_param(tw_engine_t *e, uint32_t node, uint32_t index, uint32_t type, const uint8_t *value,
+                               uint32_t bytes, tw_fault_t *fault);
+/** Verify replacement code for script `script` (limits as declared in the image). SCR_*, NOMEM: larger than reserved. */
+tw_err_t tw_engine_check_script(tw_engine_t *e, uint32_t script, const uint8_t *code, uint32_t bytes, tw_fault_t *fault);
+
+/* ---- control side: commands ------------------------------------------------ */
+/* Each put appends to the open group and returns TW_OK or TW_E_QUEUE_FULL (also when the reply
+ * it asks for might not fit); the group stays as it was then. `token` != 0 asks for a reply
+ * carrying it; put_read, put_run, put_arc_read, put_arc_write always reply. Values must have
+ * passed their check against the current graph (or, after put_swap in the same group, the new). */
+
+tw_err_t tw_engine_put_param(tw_engine_t *e, uint32_t token, uint32_t node, uint32_t index, const uint8_t *value,
+                             uint32_t bytes);
+tw_err_t tw_engine_put_preset(tw_engine_t *e, uint32_t token, uint32_t node, uint32_t preset);
+tw_err_t tw_engine_put_read(tw_engine_t *e, uint32_t token, uint32_t node, uint32_t index);
+/** Make the primed graph the current one; the old slot is free again when the reply came. */
+tw_err_t tw_engine_put_swap(tw_engine_t *e, uint32_t token, bool start);
+tw_err_t tw_engine_put_unload(tw_engine_t *e, uint32_t token);
+
+typedef enum tw_control { TW_CTL_START = 0, TW_CTL_STOP = 1, TW_CTL_STEP = 2, TW_CTL_RESET = 3, TW_CTL_WARM = 4 } tw_control_t;
+tw_err_t tw_engine_put_control(tw_engine_t *e, uint32_t token, tw_control_t op, uint32_t steps);
+/** Replace a script's code (checked before); also re-enables a disabled script. */
+tw_err_t tw_engine_put_script(tw_engine_t *e, uint32_t token, uint32_t script, const uint8_t *code, uint32_t bytes);
+/** Run a script once at the boundary; reply data: 8 x i64 = r0..r5, T, instructions used. */
+tw_err_t tw_engine_put_run(tw_engine_t *e, uint32_t token, uint32_t script, const int64_t *args, unsigned n_args,
+                           uint32_t budget);
+/** Disable (true) or enable a script. */
+tw_err_t tw_engine_put_script_off(tw_engine_t *e, uint32_t token, uint32_t script, bool off);
+/** Latest bytes of an arc, at most `limit` (<= 4096), whole frames; does not consume. */
+tw_err_t tw_engine_put_arc_read(tw_engine_t *e, uint32_t token, uint32_t arc, uint32_t limit);
+
+/** A tap on an arc: the engine copies every frame written to the arc into `ring`. */
+typedef struct tw_probe {
+    tw_ring_t ring;            /* records: u64 tick, u32 dropped so far, u32 0, then the bytes */
+    _Atomic uint32_t dropped;  /* frames that did not fit */
+    uint32_t arc;
+    struct tw_probe *next;     /* engine's list */
+} tw_probe_t;
+#define TW_PROBE_HEADER 16u
+/** Attach; the probe belongs to the engine until the reply of put_unprobe (or of a swap, unload). */
+tw_err_t tw_engine_put_probe(tw_engine_t *e, uint32_t token, tw_probe_t *probe);
+tw_err_t tw_engine_put_unprobe(tw_engine_t *e, uint32_t token, tw_probe_t *probe);
+
+/** Bytes a group may still take. */
+uint32_t tw_engine_room(tw_engine_t *e);
+/** Hand the group over. @return the tick whose block is the first to run with it. */
+uint64_t tw_engine_publish(tw_engine_t *e);
+/**
+ * Hand the group over for tick `tick`, one such group at a time (TW_E_BUSY otherwise). Only
+ * put_param, put_preset, put_script. A reply with token `token` names the tick it happened.
+ * @return TXN_TICK when `tick` is not at least 2 ahead; the group stays open
+ */
+tw_err_t tw_engine_publish_at(tw_engine_t *e, uint64_t tick, uint32_t token);
+/** Forget the open group. */
+void tw_engine_drop(tw_engine_t *e);
+
+/* ---- control side: replies and events --------------------------------------- */
+
+typedef enum tw_reply_kind {
+    TW_REPLY_DONE = 0,  /* to a token; data as the put says */
+    TW_REPLY_EVENT = 1, /* token 0: see tw_event_t */
+} tw_reply_kind_t;
+
+typedef enum tw_event {
+    TW_EV_SCRIPT_FAULT = 1, /* at = script, value = pc, err = reason; script disabled */
+    TW_EV_SCRIPT_EVENT = 2, /* at = tag, value = r1, data = bytes of p0 */
+    TW_EV_TRACE = 3,        /* at = format id, value = r1 */
+    TW_EV_NODE_ERROR = 4,   /* at = node, first time only */
+    TW_EV_FLOW = 5,         /* at = arc, value = 0 underflow, 1 overflow; first of a series */
+    TW_EV_IO = 6,           /* at = hwid, value: back-end's */
+    TW_EV_APP = 7,          /* at = callapp code, value = r0 */
+} tw_event_t;
+
+typedef struct tw_engine_reply {
+    uint32_t token;
+    uint16_t kind, event;
+    tw_err_t err;
+    uint32_t at;
+    int64_t value;
+    uint64_t tick;       /* block before which it happened */
+    const uint8_t *data; /* valid until tw_engine_reply_done() */
+    uint32_t bytes;
+} tw_engine_reply_t;
+/** Next reply or event; false when there is none. Drain often: events that do not fit are counted. */
+bool tw_engine_reply(tw_engine_t *e, tw_engine_reply_t *out);
+void tw_engine_reply_done(tw_engine_t *e);
+/** Events lost because nobody drained. */
+uint32_t tw_engine_events_lost(tw_engine_t *e);
+
+/* ---- engine side --------------------------------------------------------------- */
+
+/** One frame boundary and, while RUNNING, one block. Never blocks. @return true when a block ran. */
+bool tw_engine_tick(tw_engine_t *e);
+/** Seconds of one block of the graph that runs; 0.001 without a graph. Engine side only. */
+double tw_engine_period_s(const tw_engine_t *e);
+/** The port started a block late (missed its time); counted. */
+void tw_engine_late(tw_engine_t *e);

@@ -1,0 +1,158 @@
+/* node.h - what a node is to the scheduler, and how to write one.
+ *
+ * A node type is one row of nodes.def, one manifest text and one
+ * node_<x>.c with one function: every command arrives there. A node sees its
+ * own memory, the data of its arcs and a table of services; it knows no graph,
+ * no clock, no wire, and allocates nothing.
+ */
+#pragma once
+#include "engine/base/bytes.h"
+#include "engine/base/config.h"
+#include "engine/base/formats.h"
+
+/* ---- commands (graph interpreter text "Node design"; graph commands 1..10) -- */
+typedef enum tw_cmd {
+    TW_CMD_RESET = 1,          /* data[0].ptr = tw_node_reset_t; [8] warm, [14:9] preset */
+    TW_CMD_SET_PARAMETER = 2,  /* data[0] = new value, already validated; [23:15] tag */
+    TW_CMD_READ_PARAMETER = 3, /* data[0] = room; on return bytes = value's size */
+    TW_CMD_RUN = 4,            /* data[i]: arc i, receive arcs first */
+    TW_CMD_STOP = 5,
+    TW_CMD_UPDATE_RELOCATABLE = 9,
+    TW_CMD_MEMREQ = 10,
+} tw_cmd_t;
+
+/* The command word: [7:0] command, [8] warm, [14:9] preset, [23:15] tag, [31:24] trace id. */
+#define TW_CMD_COMMAND 7, 0
+#define TW_CMD_WARM 8, 8
+#define TW_CMD_PRESET 14, 9
+#define TW_CMD_TAG 23, 15
+#define TW_CMD_TRACE 31, 24
+#define TW_TAG_ALL 256u
+
+/** Data of one arc, or of one parameter. */
+typedef struct tw_xdm {
+    void *ptr;      /* aligned to 4 */
+    uint32_t bytes; /* RUN, receive arc: in available, out consumed;
+                       RUN, transmit arc: in free, out produced */
+} tw_xdm_t;
+
+/** A stream format, decoded from the image's FORMAT record. */
+typedef struct tw_format {
+    uint32_t frame_bytes; /* whole multichannel frame */
+    uint32_t samples;     /* per frame and channel */
+    float rate_hz;        /* 0 asynchronous */
+    uint8_t raw;          /* tw_raw_t */
+    uint8_t channels;     /* 1..32 */
+    uint8_t interleave;   /* 0 interleaved, 1 blocks of one channel each */
+    uint8_t domain, unit, ts, ts_size;
+    float full_scale, offset;
+    uint32_t mapping;
+} tw_format_t;
+
+struct tw_services;
+/** What RESET hands over; valid only during the call, except `svc`, `mem`, `fmt`. */
+typedef struct tw_node_reset {
+    const struct tw_services *svc;
+    void *mem[TW_MAX_NODE_MEM];                /* blocks as granted, [0] = instance */
+    uint32_t mem_bytes[TW_MAX_NODE_MEM];
+    const tw_format_t *fmt[TW_MAX_NODE_ARCS];  /* receive arcs (consumer format), then transmit
+                                                  arcs (producer format) */
+    uint8_t rx, tx;
+} tw_node_reset_t;
+
+/** state values a RUN may leave */
+enum { TW_NODE_DONE = 0, TW_NODE_RERUN = 1 };
+
+/**
+ * The one entry of a node type.
+ * @param cmd    command word
+ * @param inst   memory block 0
+ * @param data   see tw_cmd_t
+ * @param state  out, RUN only: TW_NODE_DONE or TW_NODE_RERUN
+ * @return 0, or the positive number of a tw_err_t. SET_PARAMETER and RESET may not fail for
+ *         values tw_node_desc_t.validate has accepted.
+ */
+typedef uint32_t (*tw_node_fn)(uint32_t cmd, void *inst, tw_xdm_t *data, uint32_t *state);
+
+/* ---- parameters ---------------------------------------------------------- */
+enum {
+    TW_PARAM_READ_ONLY = 1,
+    TW_PARAM_SMOOTHED = 2,   /* audible; the node ramps */
+    TW_PARAM_NOT_IN_ALL = 4, /* not part of the index-256 block */
+};
+
+/** One parameter, as the host sees it. Values travel little endian, `count` elements packed. */
+typedef struct tw_param_desc {
+    uint8_t index;   /* 0..255; index 256 on the wire = all without TW_PARAM_NOT_IN_ALL, in table
+                        order, each packed without padding */
+    uint8_t raw;     /* tw_raw_t of one element */
+    uint16_t count;  /* elements */
+    uint8_t unit;    /* units.def */
+    uint8_t flags;
+    double min, max, dflt; /* of each element, inclusive */
+    const char *name;      /* [a-z0-9_], at most 31 */
+} tw_param_desc_t;
+
+/** bytes = a + b*channels(arc) + c*rate_hz(arc) + d*frame_bytes(arc) + E of the graph. */
+typedef struct tw_mem_req {
+    uint32_t a;
+    float b, c, d;
+    uint8_t b_arc, c_arc, d_arc;
+    uint8_t align; /* [bytes], power of two */
+    uint8_t type;  /* 0 static, 1 working */
+    uint8_t speed;
+} tw_mem_req_t;
+
+/** Everything the loader, the tools and the wire know about a node type. */
+typedef struct tw_node_desc {
+    const char *developer, *name;
+    uint32_t hash;          /* FNV-1a-32 of "developer/name" */
+    uint16_t version;       /* major << 8 | minor */
+    uint8_t rx_min, rx_max, tx_min, tx_max;
+    uint64_t raw_mask;      /* bit per tw_raw_t a stream arc may carry */
+    uint32_t services;      /* services needed */
+    uint8_t n_mem;
+    tw_mem_req_t mem[TW_MAX_NODE_MEM];
+    tw_node_fn run;
+    /**
+     * Parameter table for streams of this format (an S16 filter has other types than an FP32
+     * one). @return table, or NULL when there are none; *n its length.
+     */
+    const tw_param_desc_t *(*params)(const tw_format_t *fmt, uint32_t *n);
+    /**
+     * Second look after type, size and range held for each element: relations between elements
+     * (stable poles). May be NULL. @param tag 0..255 or 256. @return TW_OK or the refusal,
+     * with fault->at = the parameter index to look at. Changes nothing.
+     */
+    tw_err_t (*validate)(const tw_format_t *fmt, uint32_t tag, const uint8_t *value, uint32_t bytes,
+                         tw_fault_t *fault);
+    uint64_t presets;       /* bit p: preset p exists */
+} tw_node_desc_t;
+
+/** The installed node types, in nodes.def order (index = catalogue entry). */
+const tw_node_desc_t *tw_node_catalogue(uint32_t *n);
+/** Node type by hash, or NULL. */
+const tw_node_desc_t *tw_node_find(uint32_t hash);
+
+/**
+ * Check one value against the node type's table: index, type, size, range of each element, then
+ * `validate`. `type` 0 = not given.
+ * @return TW_OK or PARAM_INDEX, PARAM_TYPE, PARAM_SIZE, PARAM_RANGE (NaN included),
+ *         PARAM_READ_ONLY, PARAM_UNSTABLE; fault->at = parameter index. Changes nothing.
+ */
+tw_err_t tw_param_check(const tw_node_desc_t *d, const tw_format_t *fmt, uint32_t index, uint32_t type,
+                        const uint8_t *value, uint32_t bytes, tw_fault_t *fault);
+/** Bytes of parameter `index` (256 = all), or 0 when there is none. */
+uint32_t tw_param_bytes(const tw_node_desc_t *d, const tw_format_t *fmt, uint32_t index);
+
+/* ---- services offered to nodes (platform table) -------------------------- */
+typedef struct tw_services {
+    void *ctx;
+    uint32_t mask; /* bit-field of service groups present */
+    /** Direct form 1 cascades, in place allowed. state: 4 values a stage and channel. */
+    void (*biquad_q15)(const int16_t *coef5, unsigned stages, int post_shift, int16_t *state, const int16_t *in,
+                       int16_t *out, uint32_t n);
+    void (*biquad_f32)(const float *coef5, unsigned stages, float *state, const float *in, float *out, uint32_t n);
+    /** Run script node `script` with phase 1 (RUN) or 0 (RESET); script nodes only. */
+    uint32_t (*run_script)(void *ctx, uint32_t script, uint32_t phase);
+} tw_services_t;

@@ -1,0 +1,111 @@
+/* script.h - TWV-16 byte code: verify once, then run within a budget.
+ *
+ * A script reaches the world only through tw_script_host_t. It knows no graph
+ * and no wire; it cannot loop for ever, leave its windows or allocate.
+ * Instruction set: docs/SCRIPT_ISA.md.
+ */
+#pragma once
+#include "engine/base/bytes.h"
+#include "engine/base/config.h"
+
+enum {
+    TW_SCRIPT_REGS = 6,
+    TW_SCRIPT_PTRS = 6,
+    TW_SCRIPT_STACK_MAX = 64, /* 64-bit words */
+    TW_SCRIPT_CALL_DEPTH = 8,
+    TW_SCRIPT_LABELS = 128,
+};
+
+/** Types of registers (4 bits). */
+typedef enum tw_stype {
+    TW_T_I8, TW_T_U8, TW_T_I16, TW_T_U16, TW_T_I32, TW_T_U32, TW_T_TIME32, TW_T_I64, TW_T_U64,
+    TW_T_FP8A, TW_T_FP8B, TW_T_FP16, TW_T_FP32, TW_T_FP64, TW_T_PTR, TW_T_CHAR
+} tw_stype_t;
+
+/** A script as stored: code and limits. Borrowed by every call below. */
+typedef struct tw_script {
+    const uint8_t *code;   /* little-endian halfwords */
+    uint32_t code_bytes;   /* even */
+    uint32_t pool_bytes;   /* literal pool, at code + round_up(code_bytes, 4) */
+    uint8_t regs, ptrs;    /* declared, at most 6 each */
+    uint8_t stack;         /* declared depth [64-bit words] */
+    uint8_t shared;        /* memory is scratch, undefined at entry */
+    uint32_t budget;       /* instructions a call; 0 = TW_SCRIPT_BUDGET */
+} tw_script_t;
+
+typedef union tw_sval {
+    int64_t i;
+    uint64_t u;
+    double f; /* FP16, FP32 and FP64 values are held as double */
+} tw_sval_t;
+
+/** Fat pointer; space, base and size come only from the loader or a system call. */
+typedef struct tw_sptr {
+    uint8_t *base;
+    uint32_t size;   /* [bytes] */
+    uint32_t offset; /* [elements of `type`] */
+    uint8_t space;   /* 0 none, 1 memory, 2 code constants (read-only), 3 parameters, 4 arc, 5 heap */
+    uint8_t type;    /* tw_stype_t of an element */
+} tw_sptr_t;
+
+typedef struct tw_script_ctx tw_script_ctx_t;
+
+/** The world of a script; every call returns 0 (then T = 1) or a status number (then T = 0). */
+typedef struct tw_script_host {
+    void *ctx;
+    /** callsys k, 0..127: arguments and results in the context (tw_script_arg/..). */
+    uint32_t (*syscall)(void *ctx, uint32_t k, tw_script_ctx_t *s);
+    /** callapp k, 0..63. */
+    uint32_t (*callapp)(void *ctx, uint32_t k, tw_script_ctx_t *s);
+    /** callscript k: give script k, or NULL. Verified before; depth is counted by the VM. */
+    const tw_script_t *(*script)(void *ctx, uint32_t k);
+    /** brk k: tell a debugger; may be NULL. */
+    void (*brk)(void *ctx, uint32_t k, tw_script_ctx_t *s);
+    bool privileged; /* `low` (7) allowed */
+} tw_script_host_t;
+
+/** Run-time context; the caller owns it, tw_script_run() sets it up afresh each call. */
+struct tw_script_ctx {
+    tw_sval_t r[TW_SCRIPT_REGS];
+    uint8_t rt[TW_SCRIPT_REGS]; /* types */
+    tw_sptr_t p[TW_SCRIPT_PTRS];
+    tw_sval_t stack[TW_SCRIPT_STACK_MAX];
+    uint8_t stack_t[TW_SCRIPT_STACK_MAX];
+    uint16_t sp, lc;
+    uint8_t flag;     /* T */
+    uint8_t errors;   /* bit 0 division by zero, bit 1 conversion */
+    uint32_t used;    /* instructions executed by this call */
+    uint32_t pc;      /* byte offset of the instruction being executed (fault place) */
+};
+
+/**
+ * Verify a script: every path (docs/SCRIPT_ISA.md "Verifier"). Device and host run the same code.
+ * @param privileged  system call 7 acceptable
+ * @param calls       out: bit k set when the script uses callscript k (for the cycle check)
+ * @return TW_OK or an SCR_* error; fault->at = byte offset of the instruction. Changes nothing.
+ */
+tw_err_t tw_script_verify(const tw_script_t *s, bool privileged, uint64_t *calls, tw_fault_t *fault);
+
+/**
+ * Run a verified script.
+ * @param args   first registers at entry (type i64), may be NULL; the rest is 0 (i32)
+ * @param flag   T at entry
+ * @param budget instructions allowed; 0 = the script's own
+ * @return TW_OK, SCR_BUDGET, SCR_FAULT, SCR_STACK; c holds registers, T, pc and used in any case
+ */
+tw_err_t tw_script_run(const tw_script_t *s, const tw_script_host_t *host, tw_script_ctx_t *c, const int64_t *args,
+                       unsigned n_args, bool flag, uint32_t budget);
+
+/* for system calls */
+int64_t tw_script_reg_int(const tw_script_ctx_t *c, unsigned reg);
+void tw_script_set_int(tw_script_ctx_t *c, unsigned reg, tw_stype_t type, int64_t v);
+/** Pop an integer for an implicit s0 operand. @return false: stack empty. */
+bool tw_script_pop_int(tw_script_ctx_t *c, int64_t *v);
+/** Window of pointer `ptr` from its present element: NULL when unset or out of bounds. */
+uint8_t *tw_script_window(const tw_script_ctx_t *c, unsigned ptr, uint32_t *bytes, bool for_write);
+
+/**
+ * Disassemble the instruction at `at` into text (NUL-terminated, truncated to n).
+ * @return bytes of the instruction (2..10); words that do not resolve print as ".h16 xxxx".
+ */
+uint32_t tw_script_disasm(const uint8_t *code, uint32_t code_bytes, uint32_t at, char *text, size_t n);

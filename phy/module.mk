@@ -1,0 +1,2 @@
+LIBS += phy
+phy.src := $(wildcard phy/*.c)
