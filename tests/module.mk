@@ -60,3 +60,11 @@ fuzz: ## search with libFuzzer: make fuzz [ONLY=frame] [SECONDS_EACH=300]
 			>build/fuzz/work/$$f.log 2>&1 || { tail -n 30 build/fuzz/work/$$f.log; exit 1; }; \
 		grep -E 'stat::number_of_executed_units|stat::peak_rss_mb' build/fuzz/work/$$f.log; \
 	done
+
+PROGRAMS += bench_rpc
+bench_rpc.src := tests/bench/bench_rpc.c
+bench_rpc.libs := protocol base hosted
+bench: ## ratios against named peers: make bench [ONLY=rpc_setparam]; also in build/bench.json
+	@tools/setup.sh build
+	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS) bench_rpc)
+	@$(PYTHON) tests/bench/run_bench.py $(if $(ONLY),--only $(ONLY))
