@@ -3,7 +3,9 @@
 #include "protocol/rpc.h"
 #include "protocol/schema.h"
 #include "tests/support/golden.h"
+#include <pb_common.h>
 #include <pb_decode.h>
+#include <pb_encode.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -280,6 +282,121 @@ static void the_embedded_schema_names_the_package(void **state)
     assert_int_not_equal(tw_crc32c(0, tw_schema, tw_schema_bytes), 0);
 }
 
+/* ---- every message against Google's encoder -------------------------------------------------- */
+
+/* Lists and bulk data are callbacks in our structs: keep their bytes on the way in, give them on the way out. */
+typedef struct kept {
+    uint8_t bytes[512];
+    uint32_t len[8], n, used;
+} kept_t;
+
+static bool keep(pb_istream_t *in, const pb_field_t *field, void **arg)
+{
+    (void)field;
+    kept_t *k = *arg;
+    const size_t n = in->bytes_left;
+    if (k->n == TW_COUNT(k->len) || n > sizeof k->bytes - k->used || !pb_read(in, k->bytes + k->used, n)) {
+        return false;
+    }
+    k->used += (uint32_t)n;
+    k->len[k->n++] = (uint32_t)n;
+    return true;
+}
+
+static bool give(pb_ostream_t *out, const pb_field_t *field, void *const *arg)
+{
+    const kept_t *k = *arg;
+    const uint8_t *at = k->bytes;
+    for (uint32_t i = 0; i < k->n; at += k->len[i++]) {
+        if (!pb_encode_tag(out, PB_WT_STRING, field->tag) || !pb_encode_string(out, at, k->len[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The callback fields of a message, each with its own keeper. @return false: more than there is room for */
+static bool set_callbacks(const pb_msgdesc_t *fields, void *msg, kept_t *kept, size_t n, bool out)
+{
+    pb_field_iter_t it;
+    if (!pb_field_iter_begin(&it, fields, msg)) {
+        return true; /* an empty message */
+    }
+    size_t used = 0;
+    do {
+        if (PB_ATYPE(it.type) == PB_ATYPE_CALLBACK) {
+            pb_callback_t *c = it.pField;
+            if (used == n) {
+                return false;
+            }
+            c->arg = &kept[used++];
+            if (out) {
+                c->funcs.encode = give;
+            } else {
+                c->funcs.decode = keep;
+            }
+        }
+    } while (pb_field_iter_next(&it));
+    return true;
+}
+
+static void same_bytes_both_ways(const char *name, const pb_msgdesc_t *fields, const uint8_t *bytes, uint32_t n)
+{
+    static _Alignas(8) uint8_t msg[8192];
+    kept_t kept[2] = {0};
+    uint8_t ours[2048];
+    tw_err_t err;
+    memset(msg, 0, sizeof msg);
+    assert_true(set_callbacks(fields, msg, kept, TW_COUNT(kept), false));
+    if (tw_rpc_decode(bytes, n, fields, msg) != TW_OK) {
+        fail_msg("%s does not decode", name);
+    }
+    assert_true(set_callbacks(fields, msg, kept, TW_COUNT(kept), true));
+    if (tw_rpc_encode(ours, sizeof ours, fields, msg, &err) != n || memcmp(ours, bytes, n) != 0) {
+        fail_msg("%s: other bytes than protobuf's", name);
+    }
+}
+
+/* Row "<name> <hex>" of the golden messages. @return bytes, -1 when there is none */
+static int message(const char *name, uint8_t *out, size_t cap)
+{
+    char line[4096];
+    int n = -1;
+    const size_t len = strlen(name);
+    FILE *f = fopen("tests/golden/wire/messages.txt", "r");
+    while (f != NULL && n < 0 && fgets(line, sizeof line, f) != NULL) {
+        if (strncmp(line, name, len) == 0 && line[len] == ' ') {
+            unsigned byte;
+            for (n = 0; (size_t)n < cap && sscanf(line + len + 1 + 2 * n, "%2x", &byte) == 1; n++) {
+                out[n] = (uint8_t)byte;
+            }
+        }
+    }
+    if (f != NULL) {
+        fclose(f);
+    }
+    return n;
+}
+
+static void every_method_s_messages_are_the_bytes_of_protobuf(void **state)
+{
+    (void)state;
+    uint32_t count;
+    const tw_method_t *m = tw_method_table(&count);
+    for (uint32_t i = 0; i < 2 * count; i++) {
+        char name[64];
+        uint8_t bytes[2048];
+        const bool request = i % 2 == 0;
+        snprintf(name, sizeof name, "%s.%s", m[i / 2].name, request ? "request" : "response");
+        const int n = message(name, bytes, sizeof bytes);
+        if (n < 0) {
+            fail_msg("%s has no golden message: run tests/golden/wire/make_messages.py", name);
+        }
+        assert_true((request ? m[i / 2].request_size : m[i / 2].response_size) <= 8192);
+        same_bytes_both_ways(name, request ? m[i / 2].request : m[i / 2].response, bytes, (uint32_t)n);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +412,7 @@ int main(void)
         cmocka_unit_test(a_list_holds_what_fits_and_says_when_it_is_full),
         cmocka_unit_test(a_list_built_in_place_is_a_reply),
         cmocka_unit_test(the_embedded_schema_names_the_package),
+        cmocka_unit_test(every_method_s_messages_are_the_bytes_of_protobuf),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
