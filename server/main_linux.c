@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 enum {
     KB = 1024,
@@ -377,6 +378,7 @@ int main(int argc, char **argv)
     catch_signals();
     bool ok = open_parts(&d);
     if (ok) {
+        prctl(PR_SET_TIMERSLACK, 1000ul); /* [ns]; replies that wait for the engine are polled for */
         announce(&d);
         ok = serve(&d);
         engine_thread_stop(&d.thread);
