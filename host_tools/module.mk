@@ -5,3 +5,5 @@ scriptasm.src := $(wildcard host_tools/scriptasm/*.c)
 PROGRAMS += tunewire
 tunewire.src := $(wildcard host_tools/tunewire/*.c)
 tunewire.libs := client graphc scriptasm phy protocol board engine base hosted
+# The graph identity is a SHA-256.
+tunewire.ld := -lmbedcrypto
