@@ -100,6 +100,13 @@ static bool address_is_loopback(const address_t *a)
     return IN6_IS_ADDR_LOOPBACK(v6) || (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 127);
 }
 
+bool tw_phy_tcp_is_address(const char *host)
+{
+    address_t a;
+    socklen_t len;
+    return parse_address(&a, &len, host, 0);
+}
+
 bool tw_phy_tcp_is_loopback(const char *host)
 {
     address_t a;

@@ -34,6 +34,8 @@ typedef struct tw_phy_tcp_stats {
  */
 tw_err_t tw_phy_tcp_open(tw_phy_t **out, const tw_phy_tcp_cfg_t *cfg, const tw_phy_user_t *user, char why[160]);
 
+/** True for IPv4 and IPv6 literals and "localhost". */
+bool tw_phy_tcp_is_address(const char *host);
 /** True for addresses only this machine can reach; false also for what is no address. */
 bool tw_phy_tcp_is_loopback(const char *host);
 
