@@ -1,7 +1,10 @@
-LIBS += client graphc scriptasm
+LIBS += client graphc scriptasm cli
 client.src := $(wildcard host_tools/client/*.c)
 graphc.src := $(wildcard host_tools/graphc/*.c)
 scriptasm.src := $(wildcard host_tools/scriptasm/*.c)
+# The command line is a library beside its main(), so that its parts are tested like any other.
+cli.src := $(filter-out host_tools/tunewire/tunewire_main.c,$(wildcard host_tools/tunewire/*.c))
 PROGRAMS += tunewire
-tunewire.src := $(wildcard host_tools/tunewire/*.c)
-tunewire.libs := client graphc scriptasm phy protocol board engine base hosted
+tunewire.src := host_tools/tunewire/tunewire_main.c
+tunewire.libs := cli client graphc scriptasm phy protocol board engine base hosted
+tunewire.ld := -lmbedcrypto -ljansson
