@@ -8,3 +8,9 @@ PROGRAMS += tunewire
 tunewire.src := host_tools/tunewire/tunewire_main.c
 tunewire.libs := cli client graphc scriptasm phy protocol board engine base hosted
 tunewire.ld := -lmbedcrypto -ljansson
+# The shells' scripts travel inside the program.
+cli.src += $(GEN)/tw_completion_bash.c $(GEN)/tw_completion_zsh.c
+GENERATED += $(GEN)/tw_completion_bash.c $(GEN)/tw_completion_zsh.c
+$(GEN)/tw_completion_%.c: host_tools/completion/tunewire.% tools/embed.py
+	@mkdir -p $(GEN)
+	@$(PYTHON) tools/embed.py $< tw_completion_$* host_tools/tunewire/completion.h > $@

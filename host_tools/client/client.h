@@ -105,7 +105,7 @@ const char *tw_client_peer(const tw_client_t *c);
  * Receiver of a stream the device opens (`stream` methods). Owned by the caller; it must stay until `ended`
  * or tw_client_drop(). Credit is given back as data() returns.
  */
-typedef struct tw_sink {
+typedef struct tw_client_sink {
     /** One type-2 payload: a message, or u64 offset and bytes. @return false: end with STOPPED. */
     bool (*data)(void *ctx, const uint8_t *p, uint32_t n);
     void *ctx;
@@ -114,9 +114,9 @@ typedef struct tw_sink {
     bool ended;
     uint32_t owed;   /* bytes taken, credit not yet returned */
     tw_client_error_t err; /* why it ended, kind OK when it was complete */
-} tw_sink_t;
+} tw_client_sink_t;
 
-typedef struct tw_call {
+typedef struct tw_client_call {
     uint32_t method;       /* TW_M_<Service>_<Method> */
     const void *request;   /* nanopb struct of the method's request; NULL = empty */
     void *response;        /* nanopb struct to decode into when the reply comes; NULL = not wanted.
@@ -124,21 +124,21 @@ typedef struct tw_call {
     uint32_t txn;          /* stage into this transaction; 0 none */
     uint16_t stream;       /* CallHeader.stream: a stream opened with tw_client_stream() */
     uint32_t deadline_ms;  /* 0: the configured timeout */
-    tw_sink_t *sink;       /* where the method's stream goes */
-} tw_call_t;
+    tw_client_sink_t *sink;       /* where the method's stream goes */
+} tw_client_call_t;
 
 /** Call and wait. */
-bool tw_client_call(tw_client_t *c, const tw_call_t *call);
+bool tw_client_call(tw_client_t *c, const tw_client_call_t *call);
 /** Send only; many may be in flight (waits while `max_calls` are). @return call id, 0 on failure */
-uint32_t tw_client_begin(tw_client_t *c, const tw_call_t *call);
+uint32_t tw_client_begin(tw_client_t *c, const tw_client_call_t *call);
 /** Wait for a call begun; each id once. */
 bool tw_client_end(tw_client_t *c, uint32_t id);
 /** Handle what arrives for up to `ms`. @return false when the connection is lost or STOPPED */
 bool tw_client_pump(tw_client_t *c, uint32_t ms);
 /** Wait until a sink ended. @return true when its stream was complete */
-bool tw_client_wait(tw_client_t *c, tw_sink_t *sink, uint32_t ms);
+bool tw_client_wait(tw_client_t *c, tw_client_sink_t *sink, uint32_t ms);
 /** Forget a sink; data still coming for it is dropped. */
-void tw_client_drop(tw_client_t *c, tw_sink_t *sink);
+void tw_client_drop(tw_client_t *c, tw_client_sink_t *sink);
 
 /** Open a stream for sending bytes to the device; 0 on failure. */
 uint16_t tw_client_stream(tw_client_t *c);
@@ -239,7 +239,7 @@ typedef struct tw_watch {
     bool (*block)(void *ctx, const tw_block_t *b);
     void *ctx;
     uint32_t sub;
-    tw_sink_t sink;
+    tw_client_sink_t sink;
 } tw_watch_t;
 /** Subscribe; blocks come while the client pumps. `w` must stay until tw_client_unwatch(). */
 bool tw_client_watch(tw_client_t *c, const tunewire_v1_SubReq *req, tw_watch_t *w);
@@ -249,7 +249,7 @@ void tw_client_unwatch(tw_client_t *c, tw_watch_t *w);
 typedef struct tw_log {
     bool (*line)(void *ctx, const tunewire_v1_LogLine *l);
     void *ctx;
-    tw_sink_t sink;
+    tw_client_sink_t sink;
 } tw_log_t;
 /** Read the log kept by the device, oldest first, to its end. */
 bool tw_client_log_read(tw_client_t *c, uint32_t level, uint32_t limit, tw_log_t *l);

@@ -49,7 +49,7 @@ static bool ask_role(tw_client_t *c, uint8_t role)
     derive(&c->key, "auth", ns, nc, role, req.proof.bytes);
     req.proof.size = PROOF;
     tunewire_v1_AuthRep rep = {0};
-    if (!tw_client_call(c, &(tw_call_t){.method = TW_M_Session_Auth, .request = &req, .response = &rep})) {
+    if (!tw_client_call(c, &(tw_client_call_t){.method = TW_M_Session_Auth, .request = &req, .response = &rep})) {
         return false;
     }
     uint8_t want[PROOF];

@@ -27,7 +27,7 @@ static bool open_blob(tw_client_t *c, upload_t *u, uint16_t *stream)
         return false;
     }
     u->state = (tunewire_v1_BlobState){0};
-    if (!tw_client_call(c, &(tw_call_t){.method = TW_M_Blob_Open, .request = &u->open, .response = &u->state,
+    if (!tw_client_call(c, &(tw_client_call_t){.method = TW_M_Blob_Open, .request = &u->open, .response = &u->state,
                                         .stream = ours})) {
         tw_conn_close(&c->conn, ours);
         return false;
@@ -62,7 +62,7 @@ static bool send_blob(tw_client_t *c, upload_t *u)
         return false;
     }
     tunewire_v1_BlobRef ref = {.blob = u->state.blob};
-    return tw_client_call(c, &(tw_call_t){.method = TW_M_Blob_Commit, .request = &ref, .response = &u->state});
+    return tw_client_call(c, &(tw_client_call_t){.method = TW_M_Blob_Commit, .request = &ref, .response = &u->state});
 }
 
 static void abort_blob(tw_client_t *c, const upload_t *u)
@@ -72,7 +72,7 @@ static void abort_blob(tw_client_t *c, const upload_t *u)
     if (u->state.blob && tw_client_alive(c)) {
         const tunewire_v1_BlobRef ref = {.blob = u->state.blob};
         c->stop = NULL;
-        (void)tw_client_call(c, &(tw_call_t){.method = TW_M_Blob_Abort, .request = &ref, .deadline_ms = 1000});
+        (void)tw_client_call(c, &(tw_client_call_t){.method = TW_M_Blob_Abort, .request = &ref, .deadline_ms = 1000});
         c->stop = stop;
     }
     c->err = why;

@@ -27,7 +27,7 @@ static call_t *free_call(tw_client_t *c)
 
 /* ---- streams from the device ------------------------------------------------------- */
 
-static tw_sink_t **sink_slot(tw_client_t *c, uint16_t stream)
+static tw_client_sink_t **sink_slot(tw_client_t *c, uint16_t stream)
 {
     for (size_t i = 0; i < TW_COUNT(c->sinks); i++) {
         if (stream ? c->sinks[i] && c->sinks[i]->stream == stream : !c->sinks[i]) {
@@ -37,9 +37,9 @@ static tw_sink_t **sink_slot(tw_client_t *c, uint16_t stream)
     return NULL;
 }
 
-void client_end_sink(tw_client_t *c, tw_sink_t *s, const tw_client_error_t *why)
+void client_end_sink(tw_client_t *c, tw_client_sink_t *s, const tw_client_error_t *why)
 {
-    tw_sink_t **slot = s->stream ? sink_slot(c, s->stream) : NULL;
+    tw_client_sink_t **slot = s->stream ? sink_slot(c, s->stream) : NULL;
     if (slot) {
         *slot = NULL;
         tw_conn_close(&c->conn, s->stream);
@@ -49,7 +49,7 @@ void client_end_sink(tw_client_t *c, tw_sink_t *s, const tw_client_error_t *why)
     s->err = why ? *why : (tw_client_error_t){0};
 }
 
-void tw_client_drop(tw_client_t *c, tw_sink_t *sink)
+void tw_client_drop(tw_client_t *c, tw_client_sink_t *sink)
 {
     for (size_t i = 0; i < CLIENT_CALLS; i++) {
         if (c->calls[i].sink == sink) {
@@ -62,9 +62,9 @@ void tw_client_drop(tw_client_t *c, tw_sink_t *sink)
 }
 
 /* Data may follow the reply in the same read, so the stream is open before the reply is handed on. */
-static void open_sink(tw_client_t *c, tw_sink_t *s, uint32_t stream)
+static void open_sink(tw_client_t *c, tw_client_sink_t *s, uint32_t stream)
 {
-    tw_sink_t **slot = sink_slot(c, 0);
+    tw_client_sink_t **slot = sink_slot(c, 0);
     if (stream == 0 || stream > UINT16_MAX || !slot || !tw_conn_open(&c->conn, (uint16_t)stream, false)) {
         (void)client_fail(c, TW_CLIENT_PROTOCOL, "watch fewer things at once", "the device's stream %u cannot be taken",
                           stream);
@@ -76,7 +76,7 @@ static void open_sink(tw_client_t *c, tw_sink_t *s, uint32_t stream)
     s->owed = 0;
 }
 
-static void end_by_frame(tw_client_t *c, tw_sink_t *s, const tw_conn_event_t *ev)
+static void end_by_frame(tw_client_t *c, tw_client_sink_t *s, const tw_conn_event_t *ev)
 {
     tunewire_v1_Status st = tunewire_v1_Status_init_zero;
     tw_client_error_t e = {0};
@@ -88,7 +88,7 @@ static void end_by_frame(tw_client_t *c, tw_sink_t *s, const tw_conn_event_t *ev
     client_end_sink(c, s, &e);
 }
 
-static void give_credit(tw_client_t *c, tw_sink_t *s, uint32_t n)
+static void give_credit(tw_client_t *c, tw_client_sink_t *s, uint32_t n)
 {
     s->owed += n;
     if (s->owed >= c->conn.window / 4 && tw_conn_grant(&c->conn, s->stream, s->owed)) {
@@ -98,8 +98,8 @@ static void give_credit(tw_client_t *c, tw_sink_t *s, uint32_t n)
 
 void client_on_data(tw_client_t *c, const tw_conn_event_t *ev)
 {
-    tw_sink_t **slot = ev->stream ? sink_slot(c, ev->stream) : NULL;
-    tw_sink_t *s = slot ? *slot : NULL;
+    tw_client_sink_t **slot = ev->stream ? sink_slot(c, ev->stream) : NULL;
+    tw_client_sink_t *s = slot ? *slot : NULL;
     if (!s) {
         return;
     }
@@ -120,7 +120,7 @@ void client_on_data(tw_client_t *c, const tw_conn_event_t *ev)
     }
 }
 
-bool tw_client_wait(tw_client_t *c, tw_sink_t *s, uint32_t ms)
+bool tw_client_wait(tw_client_t *c, tw_client_sink_t *s, uint32_t ms)
 {
     const int64_t until = client_now_ms() + ms;
     while (!s->ended) {
@@ -215,7 +215,7 @@ void client_on_damaged_reply(tw_client_t *c)
 
 /* ---- calls ----------------------------------------------------------------------------- */
 
-static uint32_t encode_call(tw_client_t *c, uint8_t *p, uint32_t cap, tunewire_v1_CallHeader *h, const tw_call_t *call,
+static uint32_t encode_call(tw_client_t *c, uint8_t *p, uint32_t cap, tunewire_v1_CallHeader *h, const tw_client_call_t *call,
                             const tw_method_t *m)
 {
     if (!c->keyed || call->method == TW_M_Session_Auth) {
@@ -262,7 +262,7 @@ static bool wait_room(tw_client_t *c, uint32_t bytes, int64_t until)
     return true;
 }
 
-uint32_t tw_client_begin(tw_client_t *c, const tw_call_t *call)
+uint32_t tw_client_begin(tw_client_t *c, const tw_client_call_t *call)
 {
     const tw_method_t *m = tw_method_find(call->method);
     const uint32_t deadline = call->deadline_ms ? call->deadline_ms : c->timeout_ms;
@@ -343,7 +343,7 @@ bool tw_client_end(tw_client_t *c, uint32_t id)
     return err.kind == TW_CLIENT_OK;
 }
 
-bool tw_client_call(tw_client_t *c, const tw_call_t *call)
+bool tw_client_call(tw_client_t *c, const tw_client_call_t *call)
 {
     return tw_client_end(c, tw_client_begin(c, call));
 }

@@ -12,21 +12,21 @@ bool tw_client_load_graph(tw_client_t *c, const char *name, const uint8_t *image
     (void)snprintf(req.name, sizeof req.name, "%s", name);
     *out = (tunewire_v1_GraphInfo){0};
     return tw_client_upload(c, TW_BLOB_GRAPH, name, image, n, progress, ctx, &req.blob) &&
-           tw_client_call(c, &(tw_call_t){.method = TW_M_Graph_Load, .request = &req, .response = out});
+           tw_client_call(c, &(tw_client_call_t){.method = TW_M_Graph_Load, .request = &req, .response = out});
 }
 
 bool tw_client_graph_info(tw_client_t *c, tunewire_v1_GraphInfo *out)
 {
     const tunewire_v1_GraphRef ref = {0};
     *out = (tunewire_v1_GraphInfo){0};
-    return tw_client_call(c, &(tw_call_t){.method = TW_M_Graph_Info, .request = &ref, .response = out});
+    return tw_client_call(c, &(tw_client_call_t){.method = TW_M_Graph_Info, .request = &ref, .response = out});
 }
 
 bool tw_client_control(tw_client_t *c, tunewire_v1_GraphCtl_Op op, uint32_t steps, tunewire_v1_GraphInfo *out)
 {
     const tunewire_v1_GraphCtl req = {.op = op, .steps = steps};
     *out = (tunewire_v1_GraphInfo){0};
-    return tw_client_call(c, &(tw_call_t){.method = TW_M_Graph_Control, .request = &req, .response = out});
+    return tw_client_call(c, &(tw_client_call_t){.method = TW_M_Graph_Control, .request = &req, .response = out});
 }
 
 /* ---- parameters ------------------------------------------------------------------------ */
@@ -42,7 +42,7 @@ bool tw_client_get(tw_client_t *c, uint32_t node, uint32_t index, tw_bytes_t *va
         req.offset = (uint32_t)value->n;
         if (ok) {
             *v = (tunewire_v1_ParamValue){0};
-            ok = tw_client_call(c, &(tw_call_t){.method = TW_M_Param_Get, .request = &req, .response = v}) &&
+            ok = tw_client_call(c, &(tw_client_call_t){.method = TW_M_Param_Get, .request = &req, .response = v}) &&
                  tw_bytes_add(value, v->value.bytes, v->value.size);
         }
     } while (ok && v->value.size && value->n < v->total && value->n < GET_LIMIT_MAX);
@@ -80,7 +80,7 @@ static uint32_t begin_set(tw_client_t *c, uint32_t txn, const tw_set_op_t *op, t
     }
     uint32_t id = 0;
     if (fits || req->stream) {
-        id = tw_client_begin(c, &(tw_call_t){.method = TW_M_Param_Set, .request = req, .response = ack, .txn = txn,
+        id = tw_client_begin(c, &(tw_client_call_t){.method = TW_M_Param_Set, .request = req, .response = ack, .txn = txn,
                                              .stream = (uint16_t)req->stream});
     }
     if (id && !fits && !tw_client_stream_send(c, (uint16_t)req->stream, op->value, 0, op->n, 0, NULL, NULL)) {
@@ -139,7 +139,7 @@ static void roll_back(tw_client_t *c, uint32_t txn)
     const tunewire_v1_TxnRef ref = {.txn = txn};
     c->stop = NULL;
     if (tw_client_alive(c)) {
-        (void)tw_client_call(c, &(tw_call_t){.method = TW_M_Txn_Rollback, .request = &ref, .deadline_ms = 1000});
+        (void)tw_client_call(c, &(tw_client_call_t){.method = TW_M_Txn_Rollback, .request = &ref, .deadline_ms = 1000});
     }
     c->stop = stop;
     c->err = why;
@@ -157,7 +157,7 @@ bool tw_client_set_many(tw_client_t *c, const tw_set_op_t *ops, uint32_t n, uint
         req.at = tunewire_v1_TxnBegin_At_TICK;
         req.tick = tick;
     }
-    if (!tw_client_call(c, &(tw_call_t){.method = TW_M_Txn_Begin, .request = &req, .response = out})) {
+    if (!tw_client_call(c, &(tw_client_call_t){.method = TW_M_Txn_Begin, .request = &req, .response = out})) {
         return false;
     }
     const tunewire_v1_TxnRef ref = {.txn = out->txn};
@@ -166,7 +166,7 @@ bool tw_client_set_many(tw_client_t *c, const tw_set_op_t *ops, uint32_t n, uint
         return false;
     }
     *out = (tunewire_v1_TxnRep){0};
-    return tw_client_call(c, &(tw_call_t){.method = TW_M_Txn_Commit, .request = &ref, .response = out,
+    return tw_client_call(c, &(tw_client_call_t){.method = TW_M_Txn_Commit, .request = &ref, .response = out,
                                           .deadline_ms = tick ? c->timeout_ms : 0});
 }
 
@@ -188,7 +188,7 @@ bool tw_client_script_load(tw_client_t *c, uint32_t index, const uint8_t *code, 
     } else {
         ok = tw_client_upload(c, TW_BLOB_SCRIPT, "script", code, n, NULL, NULL, &req->blob);
     }
-    ok = ok && tw_client_call(c, &(tw_call_t){.method = TW_M_Script_Load, .request = req, .response = out});
+    ok = ok && tw_client_call(c, &(tw_client_call_t){.method = TW_M_Script_Load, .request = req, .response = out});
     free(req);
     return ok;
 }

@@ -359,7 +359,7 @@ void tw_client_close(tw_client_t *c)
     }
     if (c->fd >= 0 && c->hello_done && c->conn.state == TW_CONN_OPEN) {
         c->stop = NULL; /* a goodbye is said even after Ctrl-C, but not waited for */
-        if (tw_client_begin(c, &(tw_call_t){.method = TW_M_Session_Bye, .deadline_ms = 100})) {
+        if (tw_client_begin(c, &(tw_client_call_t){.method = TW_M_Session_Bye, .deadline_ms = 100})) {
             (void)client_flush(c);
         }
     }

@@ -52,7 +52,7 @@ static bool get_node_page(tw_client_t *c, rows_t *r, uint32_t node, uint32_t *to
     const tunewire_v1_GraphRef ref = {.first = r->n};
     tunewire_v1_NodeList list = {.nodes = into(r)};
     const bool ok =
-        tw_client_call(c, &(tw_call_t){.method = TW_M_Graph_Nodes, .request = &ref, .response = &list});
+        tw_client_call(c, &(tw_client_call_t){.method = TW_M_Graph_Nodes, .request = &ref, .response = &list});
     *total = list.total;
     return ok;
 }
@@ -62,7 +62,7 @@ static bool get_arc_page(tw_client_t *c, rows_t *r, uint32_t node, uint32_t *tot
     (void)node;
     const tunewire_v1_GraphRef ref = {.first = r->n};
     tunewire_v1_ArcList list = {.arcs = into(r)};
-    const bool ok = tw_client_call(c, &(tw_call_t){.method = TW_M_Graph_Arcs, .request = &ref, .response = &list});
+    const bool ok = tw_client_call(c, &(tw_client_call_t){.method = TW_M_Graph_Arcs, .request = &ref, .response = &list});
     *total = list.total;
     return ok;
 }
@@ -72,7 +72,7 @@ static bool get_param_page(tw_client_t *c, rows_t *r, uint32_t node, uint32_t *t
     const tunewire_v1_NodeRef ref = {.node = node, .first = r->n};
     tunewire_v1_ParamDescList list = {.params = into(r)};
     const bool ok =
-        tw_client_call(c, &(tw_call_t){.method = TW_M_Param_Describe, .request = &ref, .response = &list});
+        tw_client_call(c, &(tw_client_call_t){.method = TW_M_Param_Describe, .request = &ref, .response = &list});
     *total = list.total;
     return ok;
 }
@@ -124,7 +124,7 @@ static bool get_script_page(tw_client_t *c, rows_t *r, uint32_t node, uint32_t *
     (void)node;
     tunewire_v1_ScriptList list = {.scripts = into(r)};
     *total = 0; /* the method has no paging */
-    return tw_client_call(c, &(tw_call_t){.method = TW_M_Script_List, .response = &list});
+    return tw_client_call(c, &(tw_client_call_t){.method = TW_M_Script_List, .response = &list});
 }
 
 bool tw_client_scripts(tw_client_t *c, tw_scripts_t *out)
@@ -139,7 +139,7 @@ bool tw_client_stats(tw_client_t *c, tw_counters_t *out)
 {
     rows_t r = {.fields = tunewire_v1_Counter_fields, .size = sizeof *out->rows};
     tunewire_v1_StatsRep rep = {.counters = into(&r)};
-    const bool ok = tw_client_call(c, &(tw_call_t){.method = TW_M_Session_Stats, .response = &rep});
+    const bool ok = tw_client_call(c, &(tw_client_call_t){.method = TW_M_Session_Stats, .response = &rep});
     if (!ok) {
         free(r.at);
         r = (rows_t){0};

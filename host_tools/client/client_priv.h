@@ -17,7 +17,7 @@ typedef struct call {
     uint32_t method;
     bool done, fast;
     void *response;
-    tw_sink_t *sink;
+    tw_client_sink_t *sink;
     int64_t until_ms;
     tw_client_error_t err;
 } call_t;
@@ -41,7 +41,7 @@ struct tw_client {
     uint32_t last_call, in_flight, max_calls, fast_in_flight;
     bool fast_failed;
     call_t calls[CLIENT_CALLS];
-    tw_sink_t *sinks[TW_CONN_STREAMS];
+    tw_client_sink_t *sinks[TW_CONN_STREAMS];
     tw_client_error_t err;
 };
 
@@ -66,7 +66,7 @@ void client_lost(tw_client_t *c);
 void client_on_reply(tw_client_t *c, const uint8_t *p, uint32_t n);
 void client_on_damaged_reply(tw_client_t *c);
 void client_on_data(tw_client_t *c, const tw_conn_event_t *ev);
-void client_end_sink(tw_client_t *c, tw_sink_t *s, const tw_client_error_t *why);
+void client_end_sink(tw_client_t *c, tw_client_sink_t *s, const tw_client_error_t *why);
 
 /* client_auth.c */
 /** Prove the key, check the device's proof, derive the call key. */

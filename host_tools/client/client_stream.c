@@ -109,9 +109,9 @@ static bool take_chunk(void *ctx, const uint8_t *p, uint32_t n)
 bool tw_client_download(tw_client_t *c, uint32_t method, const void *request, tw_bytes_t *out)
 {
     download_t d = {.out = out};
-    tw_sink_t sink = {.data = take_chunk, .ctx = &d};
+    tw_client_sink_t sink = {.data = take_chunk, .ctx = &d};
     *out = (tw_bytes_t){0};
-    bool ok = tw_client_call(c, &(tw_call_t){.method = method, .request = request, .sink = &sink}) &&
+    bool ok = tw_client_call(c, &(tw_client_call_t){.method = method, .request = request, .sink = &sink}) &&
               tw_client_wait(c, &sink, c->timeout_ms);
     if (d.gap) {
         ok = client_fail(c, TW_CLIENT_PROTOCOL, "read it again", "bytes are missing at offset %zu", out->n);
@@ -160,8 +160,8 @@ static bool take_block(void *ctx, const uint8_t *p, uint32_t n)
 bool tw_client_watch(tw_client_t *c, const tunewire_v1_SubReq *req, tw_watch_t *w)
 {
     w->sub = 0;
-    w->sink = (tw_sink_t){.data = take_block, .ctx = w};
-    return tw_client_call(c, &(tw_call_t){.method = TW_M_Arc_Subscribe, .request = req, .sink = &w->sink});
+    w->sink = (tw_client_sink_t){.data = take_block, .ctx = w};
+    return tw_client_call(c, &(tw_client_call_t){.method = TW_M_Arc_Subscribe, .request = req, .sink = &w->sink});
 }
 
 void tw_client_unwatch(tw_client_t *c, tw_watch_t *w)
@@ -169,9 +169,10 @@ void tw_client_unwatch(tw_client_t *c, tw_watch_t *w)
     const volatile sig_atomic_t *stop = c->stop;
     const tw_client_error_t err = c->err;
     c->stop = NULL; /* tidying up is what Ctrl-C asks for, not what it stops */
-    if (w->sub && !w->sink.ended && tw_client_alive(c)) {
-        const tunewire_v1_SubRef ref = {.sub = w->sub};
-        (void)tw_client_call(c, &(tw_call_t){.method = TW_M_Arc_Unsubscribe, .request = &ref, .deadline_ms = 500});
+    if (w->sink.stream && tw_client_alive(c)) {
+        /* Before the first block a subscription is known by its stream alone; their numbers are equal. */
+        const tunewire_v1_SubRef ref = {.sub = w->sub ? w->sub : w->sink.stream};
+        (void)tw_client_call(c, &(tw_client_call_t){.method = TW_M_Arc_Unsubscribe, .request = &ref, .deadline_ms = 500});
     }
     tw_client_drop(c, &w->sink);
     c->stop = stop;
@@ -193,8 +194,8 @@ bool tw_client_log_read(tw_client_t *c, uint32_t level, uint32_t limit, tw_log_t
     req.limit = limit;
     req.has_filter = true;
     req.filter.min_level = level;
-    l->sink = (tw_sink_t){.data = take_line, .ctx = l};
-    const bool ok = tw_client_call(c, &(tw_call_t){.method = TW_M_Log_Read, .request = &req, .sink = &l->sink}) &&
+    l->sink = (tw_client_sink_t){.data = take_line, .ctx = l};
+    const bool ok = tw_client_call(c, &(tw_client_call_t){.method = TW_M_Log_Read, .request = &req, .sink = &l->sink}) &&
                     tw_client_wait(c, &l->sink, c->timeout_ms);
     if (!ok) {
         const tw_client_error_t why = c->err;
@@ -208,6 +209,6 @@ bool tw_client_log_follow(tw_client_t *c, uint32_t level, tw_log_t *l)
 {
     tunewire_v1_LogFilter req = tunewire_v1_LogFilter_init_zero;
     req.min_level = level;
-    l->sink = (tw_sink_t){.data = take_line, .ctx = l};
-    return tw_client_call(c, &(tw_call_t){.method = TW_M_Log_Follow, .request = &req, .sink = &l->sink});
+    l->sink = (tw_client_sink_t){.data = take_line, .ctx = l};
+    return tw_client_call(c, &(tw_client_call_t){.method = TW_M_Log_Follow, .request = &req, .sink = &l->sink});
 }
