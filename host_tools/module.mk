@@ -7,6 +7,7 @@ cli.src := $(filter-out host_tools/tunewire/tunewire_main.c,$(wildcard host_tool
 PROGRAMS += tunewire
 tunewire.src := host_tools/tunewire/tunewire_main.c
 tunewire.libs := cli client graphc scriptasm phy protocol board engine base hosted
+# mbedTLS: HMAC and SHA-256 (keys, the graph's identity).
 tunewire.ld := -lmbedcrypto -ljansson
 # The shells' scripts travel inside the program.
 cli.src += $(GEN)/tw_completion_bash.c $(GEN)/tw_completion_zsh.c

@@ -7,7 +7,7 @@ define unit_test
 PROGRAMS += tests/$(1)
 tests/$(1).src := tests/unit/$(1).c
 tests/$(1).libs := $(ALL_LIBS)
-tests/$(1).ld := -lcmocka
+tests/$(1).ld := -lcmocka -lmbedcrypto
 endef
 $(foreach t,$(UNIT),$(eval $(call unit_test,$(t))))
 
@@ -18,7 +18,9 @@ define fuzz_test
 PROGRAMS += fuzz/$(1) replay/$(1)
 fuzz/$(1).src := tests/fuzz/$(1).c
 fuzz/$(1).libs := $(ALL_LIBS)
+fuzz/$(1).ld := -lmbedcrypto
 replay/$(1).src := tests/fuzz/$(1).c tests/fuzz/replay_main.c
 replay/$(1).libs := $(ALL_LIBS)
+replay/$(1).ld := -lmbedcrypto
 endef
 $(foreach t,$(FUZZ),$(eval $(call fuzz_test,$(t))))
