@@ -1,13 +1,13 @@
 # Unit tests: every tests/unit/test_<x>.c is one CMocka program, linked with all libraries.
 LIBS += support
 support.src := $(wildcard tests/support/*.c)
-ALL_LIBS := support server client graphc scriptasm phy protocol board engine base hosted
+ALL_LIBS := support server cli client graphc scriptasm phy protocol board engine base hosted
 UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 define unit_test
 PROGRAMS += tests/$(1)
 tests/$(1).src := tests/unit/$(1).c
 tests/$(1).libs := $(ALL_LIBS)
-tests/$(1).ld := -lcmocka -lmbedcrypto
+tests/$(1).ld := -lcmocka -lmbedcrypto -ljansson
 endef
 $(foreach t,$(UNIT),$(eval $(call unit_test,$(t))))
 
