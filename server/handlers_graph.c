@@ -95,9 +95,9 @@ void tw_on_graph_list(tw_call_t *c, const void *request)
 static uint32_t kind_of(const tw_node_desc_t *desc)
 {
     uint32_t n;
-    const tw_node_desc_t *all = tw_node_catalogue(&n);
+    const tw_node_desc_t *const *all = tw_node_catalogue(&n);
     for (uint32_t i = 0; i < n; i++) {
-        if (all[i].hash == desc->hash) {
+        if (all[i]->hash == desc->hash) {
             return i;
         }
     }
