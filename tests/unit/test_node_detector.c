@@ -98,7 +98,7 @@ static void noise_alone_is_never_activity(void **state)
 {
     (void)state;
     const double levels[] = {0, 1e-5, 0.001, 0.03, 0.2};
-    for (uint32_t preset = 2; preset <= 3; preset++) {
+    for (uint32_t preset = 1; preset <= 5; preset++) {
         for (size_t i = 0; i < TW_COUNT(levels); i++) {
             uint32_t seed = 3;
             rig_t g;
