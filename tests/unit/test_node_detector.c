@@ -278,8 +278,8 @@ static void the_loudest_channel_decides(void **state)
     for (unsigned k = 0; k < 12; k++) {
         const unsigned axis = k % 3, in_blocks = k / 3 % 2, out_blocks = k / 6;
         rig_t g;
-        rig_open(&g, "detector", rig_format(TW_RAW_S16, 3, in_blocks, FRAME), rig_format(TW_RAW_FP32, 2, out_blocks, FRAME),
-                 5);
+        const tw_format_t in_fmt = rig_format(TW_RAW_S16, 3, in_blocks, FRAME);
+        rig_open(&g, "detector", in_fmt, rig_format(TW_RAW_FP32, 2, out_blocks, FRAME), 5);
         int16_t x[3 * N] = {0};
         float y[2 * N];
         for (unsigned i = 70; i < N; i++) {

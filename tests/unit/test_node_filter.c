@@ -254,7 +254,8 @@ static void delay_presets_delay_every_channel_of_every_layout(void **state)
                     const int want = i < d ? 0 : (int)((i - d) * 32 + c + 1);
                     const int got = raw == TW_RAW_FP32 ? (int)b.f[at] : b.q[at];
                     if (got != want) {
-                        fail_msg("delay %u, %u channels, layout %u: sample %u channel %u is %d", d, nch, blocks, i, c, got);
+                        fail_msg("delay %u, %u channels, layout %u: sample %u channel %u is %d", d, nch, blocks, i, c,
+                                 got);
                     }
                 }
             }
