@@ -122,8 +122,7 @@ static void aim(amplifier_t *a)
 static void set_mute(amplifier_t *a)
 {
     const uint32_t delay = a->v.mute ? a->v.delay_down : a->v.delay_up;
-    const bool change = (a->v.mute != 0) != a->muted;
-    a->wait = change && a->heard ? delay : 0;
+    a->wait = a->heard ? delay : 0;
     if (a->wait == 0) {
         a->muted = a->v.mute != 0;
     }
