@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write the generated tables of docs/SCRIPT_ISA.md from engine/script/*.def.
 
-Each table stands between `<!-- BEGIN name -->` and `<!-- END name -->`; the rest of the page is
+Each table stands between `<!-- BEGIN name: file -->` and `<!-- END name -->`; the rest of the page is
 written by hand. With --check nothing is written and a stale page is an error.
 """
 import csv
@@ -80,7 +80,7 @@ def main():
     page = PAGE.read_text()
     fresh = page
     for name, table in (("opcodes", opcodes), ("syscalls", syscalls), ("types", types)):
-        begin, end = f"<!-- BEGIN {name} -->", f"<!-- END {name} -->"
+        begin, end = f"<!-- BEGIN {name}: script_{name}.def -->", f"<!-- END {name} -->"
         if page.count(begin) != 1 or page.count(end) != 1:
             sys.exit(f"{PAGE}: markers of table '{name}' missing")
         head, rest = fresh.split(begin)

@@ -12,12 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define REQUIRE(cond)                                              \
-    do {                                                           \
-        if (!(cond)) {                                             \
-            fprintf(stderr, "line %d: %s\n", __LINE__, #cond);     \
-            abort();                                               \
-        }                                                          \
+#define REQUIRE(cond)                                          \
+    do {                                                       \
+        if (!(cond)) {                                         \
+            fprintf(stderr, "line %d: %s\n", __LINE__, #cond); \
+            abort();                                           \
+        }                                                      \
     } while (0)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -109,9 +109,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memset(bytes, 0, pool_at + pool);
     memcpy(bytes, data + 4, code);
     memcpy(bytes + pool_at, data + 4 + code, pool);
-    const tw_script_t s = {.code = bytes, .code_bytes = code, .pool_bytes = pool, .regs = data[0] & 7,
-                           .ptrs = data[0] >> 3 & 7, .stack = data[1], .shared = data[0] >> 6 & 1,
-                           .mem = memory, .mem_bytes = memory_bytes};
+    const tw_script_t s = {.code = bytes,
+                           .code_bytes = code,
+                           .pool_bytes = pool,
+                           .regs = data[0] & 7,
+                           .ptrs = data[0] >> 3 & 7,
+                           .stack = data[1],
+                           .shared = data[0] >> 6 & 1,
+                           .mem = memory,
+                           .mem_bytes = memory_bytes};
     const bool privileged = data[0] >> 7 != 0;
     tw_fault_t fault = {0};
     const tw_err_t err = tw_script_verify(&s, privileged, NULL, &fault);

@@ -50,8 +50,13 @@ static void check_example(const char *text)
     for (unsigned i = 0; i < n; i++) {
         assert_int_equal(tw_get_le16(out.code + 2 * i), words[i]);
     }
-    const tw_script_t s = {.code = out.code, .code_bytes = out.code_bytes, .regs = 6, .ptrs = 6, .stack = 4,
-                           .mem = memory, .mem_bytes = sizeof memory};
+    const tw_script_t s = {.code = out.code,
+                           .code_bytes = out.code_bytes,
+                           .regs = 6,
+                           .ptrs = 6,
+                           .stack = 4,
+                           .mem = memory,
+                           .mem_bytes = sizeof memory};
     if (tw_script_verify(&s, false, NULL, &f) != TW_OK) {
         fail_msg("%s\n%s at %u", text, tw_err_name(f.err), f.at);
     }
