@@ -326,7 +326,8 @@ static void call_script(vm_t *m, uint32_t k)
         return;
     }
     if (s->labels == NULL) {
-        m->c->used += s->code_bytes / 32; /* indexing is work too: a loop of calls must stay bounded */
+        /* indexing is work too: a loop of calls must stay bounded */
+        m->c->used = tw_min_u32(m->c->used + s->code_bytes / 32, m->budget);
     }
     enter_script(m, s);
     m->pc = 0;
