@@ -640,7 +640,6 @@ static bool read_node_script(g_parser_t *p)
 
 static bool read_parameters(g_parser_t *p)
 {
-    g_node_t *n = node(p);
     start(p, p->in);
     p->lines = LINES_DATA;
     p->has_tag = false;
@@ -648,6 +647,7 @@ static bool read_parameters(g_parser_t *p)
         p->lines = LINES_IGNORED;
         return fail(p, NULL, "parameters of a script: write them as literals of script_code or of the assembler");
     }
+    g_node_t *n = node(p);
     if (n->has_params) {
         p->lines = LINES_IGNORED;
         return fail(p, NULL, "a node has one block of boot parameters");
