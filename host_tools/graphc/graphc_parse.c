@@ -95,7 +95,6 @@ static void start(g_parser_t *p, g_in_t in)
     p->in = in;
     p->lines = LINES_TAGS;
     p->block = g_here(p, &p->tag);
-    p->script = G_NONE;
 }
 
 /* A node or script ends where the next record begins; only nodes were meant to have an _end_. */
@@ -560,6 +559,7 @@ static bool open_node(g_parser_t *p)
 static bool read_node(g_parser_t *p)
 {
     start(p, IN_NODE);
+    p->script = G_NONE;
     if (!more(p)) {
         p->in = IN_TOP;
         p->lines = LINES_NODE_NAME;
@@ -771,9 +771,7 @@ static bool read_script_minimum(g_parser_t *p)
 
 static bool open_code(g_parser_t *p, g_lines_t lines)
 {
-    const uint32_t script = p->script;
     start(p, p->in);
-    p->script = script;
     p->lines = lines;
     p->data_bytes = p->literal_bytes = p->asm_bytes = p->asm_lines = 0;
     return g_script_here(p) != NULL;
