@@ -21,6 +21,11 @@ typedef enum tw_cmd {
     TW_CMD_MEMREQ = 10,
 } tw_cmd_t;
 
+/* A cold RESET clears memory and takes the preset's values; a SET before the first RUN is heard from the
+ * first sample on, without ramps. A warm RESET also takes the preset's values, but keeps what the signal
+ * left behind (filter states, noise floors, a running ramp) when block 0 still holds it for the same
+ * format; otherwise it is a cold one. */
+
 /* The command word: [7:0] command, [8] warm, [14:9] preset, [23:15] tag, [31:24] trace id. */
 #define TW_CMD_COMMAND 7, 0
 #define TW_CMD_WARM 8, 8
@@ -58,6 +63,7 @@ typedef struct tw_node_reset {
     const tw_format_t *fmt[TW_MAX_NODE_ARCS];  /* receive arcs (consumer format), then transmit
                                                   arcs (producer format) */
     uint8_t rx, tx;
+    int16_t script;                            /* id of the node's script, -1 none */
 } tw_node_reset_t;
 
 /** state values a RUN may leave */
@@ -123,6 +129,11 @@ typedef struct tw_node_desc {
      * Second look after type, size and range held for each element: relations between elements
      * (stable poles). May be NULL. @param tag 0..255 or 256. @return TW_OK or the refusal,
      * with fault->at = the parameter index to look at. Changes nothing.
+     *
+     * It sees this value alone. Where several parameters must agree (the filter's post_shift and its
+     * coefficients), validate refuses what no partner could save; the rest is decided by the first RUN
+     * after the SETs, on all values together: it takes them all, or puts all of them back and returns
+     * the error, having processed its data with the old ones.
      */
     tw_err_t (*validate)(const tw_format_t *fmt, uint32_t tag, const uint8_t *value, uint32_t bytes,
                          tw_fault_t *fault);
@@ -130,13 +141,14 @@ typedef struct tw_node_desc {
 } tw_node_desc_t;
 
 /** The installed node types, in nodes.def order (index = catalogue entry). */
-const tw_node_desc_t *tw_node_catalogue(uint32_t *n);
+const tw_node_desc_t *const *tw_node_catalogue(uint32_t *n);
 /** Node type by hash, or NULL. */
 const tw_node_desc_t *tw_node_find(uint32_t hash);
 
 /**
  * Check one value against the node type's table: index, type, size, range of each element, then
- * `validate`. `type` 0 = not given.
+ * `validate`. `type` 0 = not given; S16 and Q15 are one type here. A value for index 256 may end early
+ * at the end of any parameter: the following ones keep what they have.
  * @return TW_OK or PARAM_INDEX, PARAM_TYPE, PARAM_SIZE, PARAM_RANGE (NaN included),
  *         PARAM_READ_ONLY, PARAM_UNSTABLE; fault->at = parameter index. Changes nothing.
  */
@@ -149,7 +161,7 @@ uint32_t tw_param_bytes(const tw_node_desc_t *d, const tw_format_t *fmt, uint32_
 typedef struct tw_services {
     void *ctx;
     uint32_t mask; /* bit-field of service groups present */
-    /** Direct form 1 cascades, in place allowed. state: 4 values a stage and channel. */
+    /** Direct form 1 cascades, in place allowed. state: 4 values a stage and channel. See kernels.h. */
     void (*biquad_q15)(const int16_t *coef5, unsigned stages, int post_shift, int16_t *state, const int16_t *in,
                        int16_t *out, uint32_t n);
     void (*biquad_f32)(const float *coef5, unsigned stages, float *state, const float *in, float *out, uint32_t n);

@@ -1,0 +1,132 @@
+/* arc.h - a stream buffer: one producer, one consumer, always contiguous.
+ *
+ * Linear and realigned: data lie in [read, write); when the room behind `write`
+ * is too short for a frame but the room in all is not, the data move to the
+ * start. So a node gets one pointer to whole frames, and a buffer of exactly one
+ * frame works: full means "free < producer frame", never "write - read == size - 1".
+ *
+ * One thread moves the indexes. They are atomic only because another thread may
+ * look at them (arc state over the wire); a look needs no order, so relaxed.
+ * Frames start aligned to min(4, sample size): the loader refuses others.
+ */
+#pragma once
+#include "engine/base/bytes.h"
+#include <stdatomic.h>
+
+/** A number one thread writes and any thread may look at. */
+typedef _Atomic uint32_t tw_gauge_t;
+
+static inline uint32_t tw_gauge_get(const tw_gauge_t *g)
+{
+    return atomic_load_explicit(g, memory_order_relaxed);
+}
+
+static inline void tw_gauge_set(tw_gauge_t *g, uint32_t v)
+{
+    atomic_store_explicit(g, v, memory_order_relaxed);
+}
+
+/** Owner only: one writer, so load and store instead of a locked add. */
+static inline void tw_gauge_add(tw_gauge_t *g, uint32_t n)
+{
+    tw_gauge_set(g, tw_gauge_get(g) + n);
+}
+
+static inline void tw_gauge_max(tw_gauge_t *g, uint32_t v)
+{
+    if (v > tw_gauge_get(g)) {
+        tw_gauge_set(g, v);
+    }
+}
+
+typedef struct tw_arc {
+    uint8_t *buf;
+    uint32_t size;      /* [bytes] >= both frames */
+    uint32_t in_frame;  /* producer's frame [bytes] */
+    uint32_t out_frame; /* consumer's frame [bytes] */
+    tw_gauge_t read, write;
+    tw_gauge_t overflows, underflows, realigns, max_fill;
+    uint64_t stamp_us;  /* device time of the last write */
+    uint8_t *last;      /* copy of the newest producer frame, for concealment; NULL when not needed */
+    void *taps;         /* probes of the host, NULL none */
+    uint8_t underflow, overflow;             /* policy codes of the image */
+    bool underflow_series, overflow_series;  /* the last access failed too: no second event */
+} tw_arc_t;
+
+static inline uint32_t tw_arc_fill(const tw_arc_t *a)
+{
+    return tw_gauge_get(&a->write) - tw_gauge_get(&a->read);
+}
+
+static inline uint32_t tw_arc_free(const tw_arc_t *a)
+{
+    return a->size - tw_arc_fill(a);
+}
+
+/** Bytes of whole consumer frames. */
+static inline uint32_t tw_arc_available(const tw_arc_t *a)
+{
+    const uint32_t fill = tw_arc_fill(a);
+    return fill - fill % a->out_frame;
+}
+
+static inline void tw_arc_realign(tw_arc_t *a)
+{
+    const uint32_t read = tw_gauge_get(&a->read), fill = tw_arc_fill(a);
+    if (read == 0) {
+        return;
+    }
+    if (fill != 0) {
+        memmove(a->buf, a->buf + read, fill);
+        tw_gauge_add(&a->realigns, 1);
+    }
+    tw_gauge_set(&a->read, 0);
+    tw_gauge_set(&a->write, fill);
+}
+
+/** Contiguous room of at least `bytes` behind the data, or NULL when the arc is too full. */
+static inline uint8_t *tw_arc_room(tw_arc_t *a, uint32_t bytes)
+{
+    if (tw_arc_free(a) < bytes) {
+        return NULL;
+    }
+    if (a->size - tw_gauge_get(&a->write) < bytes) {
+        tw_arc_realign(a);
+    }
+    return a->buf + tw_gauge_get(&a->write);
+}
+
+/** Contiguous bytes behind the data without moving them. */
+static inline uint32_t tw_arc_tail(const tw_arc_t *a)
+{
+    return a->size - tw_gauge_get(&a->write);
+}
+
+static inline const uint8_t *tw_arc_data(const tw_arc_t *a)
+{
+    return a->buf + tw_gauge_get(&a->read);
+}
+
+/** `bytes` written at tw_arc_room() are data now. */
+static inline void tw_arc_commit(tw_arc_t *a, uint32_t bytes)
+{
+    const uint32_t write = tw_gauge_get(&a->write) + bytes;
+    if (a->last != NULL && bytes >= a->in_frame) {
+        memcpy(a->last, a->buf + write - a->in_frame, a->in_frame);
+    }
+    tw_gauge_set(&a->write, write);
+    tw_gauge_max(&a->max_fill, tw_arc_fill(a));
+}
+
+/** Drop `bytes` (at most the fill) from the front. */
+static inline void tw_arc_consume(tw_arc_t *a, uint32_t bytes)
+{
+    tw_gauge_add(&a->read, bytes);
+}
+
+/** Forget the data, keep the counters. */
+static inline void tw_arc_clear(tw_arc_t *a)
+{
+    tw_gauge_set(&a->read, 0);
+    tw_gauge_set(&a->write, 0);
+}

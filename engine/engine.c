@@ -1,0 +1,209 @@
+/* engine.c - the engine's two graph slots and its tick. See engine.h for who calls what. */
+#include "engine/engine_priv.h"
+
+#define ALIGN 64u
+
+static bool power_of_two(uint32_t v, uint32_t min, uint32_t max)
+{
+    return v >= min && v <= max && (v & (v - 1)) == 0;
+}
+
+static bool cfg_ok(const tw_engine_cfg_t *cfg)
+{
+    return cfg->port != NULL && cfg->board != NULL && power_of_two(cfg->queue_bytes, 256, TW_WORD_POS_MASK / 2 + 1) &&
+           power_of_two(cfg->timed_bytes, 256, 1u << 30) && power_of_two(cfg->reply_bytes, 1024, 1u << 30) &&
+           cfg->graph_bytes >= 256 && cfg->graph_bytes < UINT32_MAX / 2;
+}
+
+static size_t up(size_t n)
+{
+    return (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+}
+
+size_t tw_engine_need(const tw_engine_cfg_t *cfg)
+{
+    return up(sizeof(tw_engine_t)) + up(cfg->queue_bytes) + up(cfg->timed_bytes) + up(cfg->reply_bytes) +
+           2 * up(cfg->graph_bytes);
+}
+
+tw_err_t tw_engine_init(tw_engine_t **out, const tw_engine_cfg_t *cfg, void *mem, size_t bytes)
+{
+    if (!cfg_ok(cfg) || mem == NULL || (uintptr_t)mem % ALIGN != 0) {
+        return TW_E_ARG;
+    }
+    if (bytes < tw_engine_need(cfg)) {
+        return TW_E_NOMEM;
+    }
+    tw_arena_t arena = {.base = mem, .size = bytes};
+    tw_engine_t *e = tw_arena_take(&arena, sizeof *e, ALIGN);
+    memset(e, 0, sizeof *e);
+    e->cfg = *cfg;
+    e->queue = tw_arena_take(&arena, cfg->queue_bytes, ALIGN);
+    e->queue_size = cfg->queue_bytes;
+    e->timed.buf = tw_arena_take(&arena, cfg->timed_bytes, ALIGN);
+    e->timed.size = cfg->timed_bytes;
+    tw_ring_init(&e->replies, tw_arena_take(&arena, cfg->reply_bytes / 2, ALIGN), cfg->reply_bytes / 2);
+    tw_ring_init(&e->events, tw_arena_take(&arena, cfg->reply_bytes / 2, 8), cfg->reply_bytes / 2);
+    e->slots[0].mem = tw_arena_take(&arena, cfg->graph_bytes, ALIGN);
+    e->slots[1].mem = tw_arena_take(&arena, cfg->graph_bytes, ALIGN);
+    e->c.view = e->c.group_view = e->c.primed = e->c.group_primed = NO_SLOT;
+    *out = e;
+    return TW_OK;
+}
+
+/* ---- control side: slots -------------------------------------------------------- */
+
+bool engine_settled(tw_engine_t *e)
+{
+    return atomic_load_explicit(&e->swaps_done, memory_order_acquire) == e->c.generation;
+}
+
+void engine_reclaim(tw_engine_t *e)
+{
+    if (!engine_settled(e)) {
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        slot_t *s = &e->slots[i];
+        if (s->live && i != e->c.view && i != e->c.primed && i != e->c.group_primed) {
+            s->graph.env.host = (tw_graph_host_t){0};
+            tw_graph_stop(&s->graph);
+            s->live = false;
+        }
+    }
+}
+
+static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t bytes, bool in_place, tw_fault_t *fault)
+{
+    tw_arena_t arena = {.base = s->mem, .size = e->cfg.graph_bytes};
+    TW_TRY(tw_graph_check(image, bytes, e->cfg.board, &arena, fault));
+    const uint8_t *img = image;
+    if (!in_place) {
+        uint8_t *copy = tw_arena_take(&arena, bytes, TW_IMG_ALIGN);
+        if (copy == NULL) {
+            *fault = (tw_fault_t){.err = TW_E_NOMEM, .at = bytes - e->cfg.graph_bytes};
+            return TW_E_NOMEM;
+        }
+        memcpy(copy, image, bytes);
+        img = copy;
+    }
+    /* No callbacks while the control thread runs the nodes: the event ring is the engine's. */
+    const tw_graph_env_t env = {.port = e->cfg.port, .board = e->cfg.board};
+    const uint32_t nodes = tw_bits(tw_img_word(img, 0, TW_W_COUNTS), TW_W12_NODES);
+    s->versions = tw_arena_take(&arena, nodes * sizeof *s->versions, _Alignof(uint32_t));
+    if (s->versions == NULL) {
+        *fault = (tw_fault_t){.err = TW_E_NOMEM, .at = (uint32_t)(nodes * sizeof *s->versions)};
+        return TW_E_NOMEM;
+    }
+    memset(s->versions, 0, nodes * sizeof *s->versions);
+    return tw_graph_load(&s->graph, img, &env, &arena, fault);
+}
+
+tw_err_t tw_engine_prime(tw_engine_t *e, const uint8_t *image, uint32_t bytes, bool in_place, tw_fault_t *fault)
+{
+    *fault = (tw_fault_t){0};
+    if (e->c.group_primed != NO_SLOT || !engine_settled(e)) {
+        fault->err = TW_E_BUSY;
+        return TW_E_BUSY;
+    }
+    tw_engine_unprime(e);
+    engine_reclaim(e);
+    const int spare = e->c.view == 0 ? 1 : 0;
+    slot_t *s = &e->slots[spare];
+    const tw_err_t err = build(e, s, image, bytes, in_place, fault);
+    if (err == TW_OK) {
+        s->graph.env.host = engine_host(e);
+        s->live = true;
+        e->c.primed = spare;
+    }
+    return err;
+}
+
+void tw_engine_unprime(tw_engine_t *e)
+{
+    if (e->c.primed != NO_SLOT) {
+        e->c.primed = NO_SLOT;
+        engine_reclaim(e);
+    }
+}
+
+/* ---- engine side ------------------------------------------------------------------ */
+
+/* Apply what was published up to `end`; the space is free for the control side afterwards. */
+static void apply_queue(tw_engine_t *e, uint32_t end)
+{
+    uint32_t pos = atomic_load_explicit(&e->taken, memory_order_relaxed);
+    while (pos != end) {
+        const cmd_t *c = cmd_at(e, pos);
+        if (c->op != OP_PAD) {
+            engine_apply(e, c, TW_OK);
+        }
+        pos = (pos + c->bytes) & TW_WORD_POS_MASK;
+    }
+    atomic_store_explicit(&e->taken, pos, memory_order_release);
+}
+
+/* The group for a named tick. A graph swapped in meanwhile is not the one it was checked against. */
+static void apply_timed(tw_engine_t *e)
+{
+    timed_t *t = &e->timed;
+    if (atomic_load_explicit(&t->state, memory_order_acquire) != TIMED_PENDING || e->e.tick < t->tick) {
+        return;
+    }
+    uint32_t pending = TIMED_PENDING;
+    if (!atomic_compare_exchange_strong_explicit(&t->state, &pending, TIMED_TAKEN, memory_order_acquire,
+                                                 memory_order_relaxed)) {
+        return; /* called back by publish_at(), which found its tick gone */
+    }
+    const tw_err_t refused = t->generation == e->e.generation ? TW_OK : TW_E_GENERATION;
+    for (uint32_t at = 0; at < t->bytes;) {
+        const cmd_t *c = (const cmd_t *)(const void *)(t->buf + at);
+        engine_apply(e, c, refused);
+        at += c->bytes;
+    }
+    const cmd_t all = {.token = t->token, .room = t->room};
+    if (t->token != 0) {
+        reply_send(e, reply_begin(e, &all, refused, 0));
+    }
+    atomic_store_explicit(&t->state, TIMED_IDLE, memory_order_release);
+}
+
+static bool running(tw_engine_t *e)
+{
+    return tw_gauge_get(&e->state) == TW_GRAPH_RUNNING;
+}
+
+bool tw_engine_tick(tw_engine_t *e)
+{
+    uint64_t w = tw_word_load(&e->word);
+    e->e.tick = tw_word_tick(w);
+    apply_queue(e, tw_word_pos(w));
+    if (!running(e)) {
+        apply_timed(e);
+    }
+    if (!running(e)) {
+        return false;
+    }
+    /* Publishing may go on until here; what came in between saw this tick and belongs before it. */
+    w = tw_word_claim(&e->word);
+    apply_queue(e, tw_word_pos(w));
+    apply_timed(e);
+    if (!running(e)) {
+        return false;
+    }
+    tw_graph_block(e->e.graph, e->e.tick);
+    if (e->e.steps != 0 && --e->e.steps == 0) {
+        tw_gauge_set(&e->state, TW_GRAPH_STOPPED);
+    }
+    return true;
+}
+
+double tw_engine_period_s(const tw_engine_t *e)
+{
+    return e->e.graph != NULL ? e->e.graph->period_s : 0.001;
+}
+
+void tw_engine_late(tw_engine_t *e)
+{
+    tw_gauge_add(&e->late, 1);
+}

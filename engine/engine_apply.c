@@ -1,0 +1,179 @@
+/* engine_apply.c - commands taking effect at a frame boundary, on the engine thread.
+ *
+ * Everything was checked before it was put, so nothing here refuses for the wire's sake: a command
+ * that finds its graph gone answers so, and a node that still says no is counted as a node error.
+ */
+#include "engine/engine_priv.h"
+
+static const uint8_t *data_of(const cmd_t *c)
+{
+    return (const uint8_t *)(c + 1);
+}
+
+static void answer(tw_engine_t *e, const cmd_t *c, tw_err_t err)
+{
+    if (c->room != 0) {
+        reply_send(e, reply_begin(e, c, err, 0));
+    }
+}
+
+static void change_graph(tw_engine_t *e, tw_graph_t *graph, tw_graph_state_t state)
+{
+    e->e.graph = graph;
+    e->e.generation++;
+    e->e.steps = 0;
+    tw_gauge_set(&e->state, (uint32_t)state);
+    /* From here on the control side may touch the old slot. */
+    atomic_store_explicit(&e->swaps_done, e->e.generation, memory_order_release);
+}
+
+static tw_err_t control(tw_engine_t *e, tw_control_t op, uint32_t steps)
+{
+    switch (op) {
+    case TW_CTL_START:
+        e->e.steps = 0;
+        tw_gauge_set(&e->state, TW_GRAPH_RUNNING);
+        return TW_OK;
+    case TW_CTL_STOP:
+        tw_gauge_set(&e->state, TW_GRAPH_STOPPED);
+        return TW_OK;
+    case TW_CTL_STEP:
+        e->e.steps = steps;
+        tw_gauge_set(&e->state, steps != 0 ? TW_GRAPH_RUNNING : TW_GRAPH_STOPPED);
+        return TW_OK;
+    case TW_CTL_RESET:
+    case TW_CTL_WARM:
+        tw_graph_reset(e->e.graph, op == TW_CTL_WARM);
+        return TW_OK;
+    }
+    return TW_E_ARG;
+}
+
+static void read_param(tw_engine_t *e, const cmd_t *c)
+{
+    reply_t *r = reply_begin(e, c, TW_OK, c->more);
+    r->err = tw_graph_get_param(e->e.graph, c->a, c->b, reply_data(r), &r->bytes);
+    reply_send(e, r);
+}
+
+static void run_script(tw_engine_t *e, const cmd_t *c)
+{
+    enum { VALUES = 8 };
+    const tw_script_ctx_t *s = NULL;
+    reply_t *r = reply_begin(e, c, TW_OK, VALUES * sizeof(int64_t));
+    int64_t args[TW_SCRIPT_REGS];
+    memcpy(args, data_of(c), c->n);
+    r->err = tw_graph_run_script(e->e.graph, c->a, args, c->n / (uint32_t)sizeof args[0], true, c->b, &s);
+    memset(reply_data(r), 0, VALUES * sizeof(int64_t));
+    for (uint32_t i = 0; s != NULL && i < VALUES; i++) {
+        const int64_t v = i < TW_SCRIPT_REGS ? tw_script_reg_int(s, i) : i == TW_SCRIPT_REGS ? s->flag : (int64_t)s->used;
+        memcpy(reply_data(r) + i * sizeof v, &v, sizeof v);
+    }
+    reply_send(e, r);
+}
+
+/* The bytes before `write` are the newest ones also when they were consumed: realigning moves
+ * them together and never leaves a gap. */
+static void read_arc(tw_engine_t *e, const cmd_t *c)
+{
+    const tw_arc_t *a = &e->e.graph->arcs[c->a];
+    uint32_t n = tw_min_u32(c->b, tw_gauge_get(&a->write));
+    n -= n % a->in_frame;
+    reply_t *r = reply_begin(e, c, TW_OK, n);
+    memcpy(reply_data(r), a->buf + tw_gauge_get(&a->write) - n, n);
+    reply_send(e, r);
+}
+
+static tw_probe_t *probe_of(const cmd_t *c)
+{
+    tw_probe_t *p;
+    memcpy(&p, data_of(c), sizeof p);
+    return p;
+}
+
+static void attach(tw_engine_t *e, tw_probe_t *p)
+{
+    tw_arc_t *a = &e->e.graph->arcs[p->arc];
+    p->next = a->taps;
+    a->taps = p;
+}
+
+/* A probe of a graph that was swapped out is on no list of this one, perhaps on no arc of it. */
+static void detach(tw_engine_t *e, tw_probe_t *p)
+{
+    if (p->arc >= e->e.graph->n_arcs) {
+        return;
+    }
+    tw_arc_t *a = &e->e.graph->arcs[p->arc];
+    if (a->taps == p) {
+        a->taps = p->next;
+        return;
+    }
+    for (tw_probe_t *k = a->taps; k != NULL; k = k->next) {
+        if (k->next == p) {
+            k->next = p->next;
+            return;
+        }
+    }
+}
+
+/* Commands that only make sense with a graph. */
+static void apply_to_graph(tw_engine_t *e, const cmd_t *c)
+{
+    tw_graph_t *g = e->e.graph;
+    switch ((tw_op_t)c->op) {
+    case OP_PARAM:
+        (void)tw_graph_set_param(g, c->a, c->b, data_of(c), c->n);
+        break;
+    case OP_PRESET:
+        tw_graph_reset_node(g, c->a, (int)c->b, true);
+        break;
+    case OP_READ:
+        read_param(e, c);
+        return;
+    case OP_CONTROL:
+        answer(e, c, control(e, (tw_control_t)c->a, c->b));
+        return;
+    case OP_SCRIPT:
+        tw_graph_set_script(g, c->a, data_of(c), c->n);
+        break;
+    case OP_RUN:
+        run_script(e, c);
+        return;
+    case OP_SCRIPT_OFF:
+        tw_graph_enable_script(g, c->a, c->b == 0);
+        break;
+    case OP_ARC_READ:
+        read_arc(e, c);
+        return;
+    case OP_PROBE:
+        attach(e, probe_of(c));
+        break;
+    case OP_UNPROBE:
+        detach(e, probe_of(c));
+        break;
+    case OP_PAD:
+    case OP_SWAP:
+    case OP_UNLOAD:
+        break;
+    }
+    answer(e, c, TW_OK);
+}
+
+void engine_apply(tw_engine_t *e, const cmd_t *c, tw_err_t refused)
+{
+    if (refused != TW_OK) {
+        answer(e, c, refused);
+    } else if (c->op == OP_SWAP) {
+        change_graph(e, &e->slots[c->a].graph, c->b != 0 ? TW_GRAPH_RUNNING : TW_GRAPH_STOPPED);
+        answer(e, c, TW_OK);
+    } else if (c->op == OP_UNLOAD) {
+        change_graph(e, NULL, TW_GRAPH_EMPTY);
+        answer(e, c, TW_OK);
+    } else if (e->e.graph == NULL) {
+        /* a probe that was never attached is detached */
+        answer(e, c, c->op == OP_UNPROBE ? TW_OK : TW_E_NO_GRAPH);
+    } else {
+        apply_to_graph(e, c);
+    }
+}

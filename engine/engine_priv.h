@@ -1,0 +1,124 @@
+/* engine_priv.h - the engine's inside: who owns which field.
+ *
+ * `c` belongs to the control thread, `e` to the engine thread; what is in neither is handed over
+ * through rings, gauges or the word.
+ */
+#pragma once
+#include "engine/engine.h"
+#include "engine/engine_word.h"
+#include "engine/graph/graph.h"
+
+typedef enum tw_op {
+    OP_PAD = 0, /* only its first 8 bytes exist */
+    OP_PARAM, OP_PRESET, OP_READ, OP_SWAP, OP_UNLOAD, OP_CONTROL, OP_SCRIPT, OP_RUN, OP_SCRIPT_OFF, OP_ARC_READ,
+    OP_PROBE, OP_UNPROBE,
+} tw_op_t;
+
+/* A command as it lies in the queue; `n` bytes of data follow. */
+typedef struct cmd {
+    uint32_t bytes; /* of the whole record, multiple of 8 */
+    uint16_t op, reserved;
+    uint32_t token;
+    uint32_t room;  /* reply ring bytes promised to it */
+    uint32_t a, b;
+    uint32_t n, more;
+} cmd_t;
+
+/* A reply or event as it lies in its ring; `bytes` of data follow. */
+typedef struct reply {
+    uint32_t token;
+    uint16_t kind, event;
+    int32_t err;
+    uint32_t at;
+    int64_t value;
+    uint64_t tick;
+    uint32_t room;
+    uint32_t bytes;
+} reply_t;
+
+typedef struct slot {
+    uint8_t *mem;
+    tw_graph_t graph;
+    uint32_t *versions; /* of each node's parameters; control side */
+    bool live;          /* its nodes were RESET and not yet STOPped */
+} slot_t;
+
+#define TW_ARC_READ_MAX 4096u
+enum { NO_SLOT = -1 };
+enum { TIMED_IDLE = 0, TIMED_PENDING = 1, TIMED_TAKEN = 2 };
+
+typedef struct timed {
+    uint8_t *buf;
+    uint32_t size;
+    _Atomic uint32_t state; /* IDLE: control owns the rest; PENDING and TAKEN: engine does */
+    uint32_t bytes, token, room, generation;
+    uint64_t tick;
+} timed_t;
+
+struct tw_engine {
+    tw_engine_cfg_t cfg;
+    slot_t slots[2];
+    timed_t timed;
+    uint8_t *queue;
+    uint32_t queue_size;
+    _Alignas(64) tw_word_t word;
+    _Alignas(64) _Atomic uint32_t taken;      /* queue position the engine has applied up to */
+    _Atomic uint32_t swaps_done;              /* swaps and unloads applied */
+    tw_gauge_t state, late, events_lost;
+    tw_ring_t replies, events;
+    struct {
+        uint32_t start, put;  /* queue positions: open group is [start, put) */
+        uint32_t promised;    /* reply bytes of published commands and the open group */
+        uint32_t group_promised;
+        int view;             /* slot of the graph as published */
+        int group_view;       /* as seen by further commands of the open group */
+        int primed;
+        int group_primed;     /* primed slot the open group swaps in */
+        uint32_t generation;  /* = swaps and unloads published */
+        bool from_events;     /* where the reply handed out came from */
+    } c;
+    struct {
+        tw_graph_t *graph;
+        uint64_t tick;
+        uint32_t generation, steps;
+    } e;
+};
+
+static inline uint32_t cmd_distance(uint32_t from, uint32_t to)
+{
+    return (to - from) & TW_WORD_POS_MASK;
+}
+
+/** Graph further commands of the open group are about, or NULL. */
+static inline tw_graph_t *engine_view(tw_engine_t *e)
+{
+    return e->c.group_view == NO_SLOT ? NULL : &e->slots[e->c.group_view].graph;
+}
+
+/** Control: STOP the nodes of a graph the engine has left. */
+void engine_reclaim(tw_engine_t *e);
+/** True when the engine has applied every published swap and unload. */
+bool engine_settled(tw_engine_t *e);
+/** Record at a queue position. */
+static inline cmd_t *cmd_at(tw_engine_t *e, uint32_t pos)
+{
+    return (cmd_t *)(void *)(e->queue + (pos & (e->queue_size - 1)));
+}
+
+/* engine_apply.c: engine side */
+void engine_apply(tw_engine_t *e, const cmd_t *c, tw_err_t refused);
+
+/* engine_reply.c */
+/** Control: reply ring bytes for a reply with `bytes` of data; false: not now. */
+bool reply_promise(tw_engine_t *e, uint32_t bytes, uint32_t *room);
+/** Largest data a single reply may carry. */
+uint32_t reply_limit(const tw_engine_t *e);
+/** Engine: place a reply to a command; data is filled in by the caller before reply_send(). */
+reply_t *reply_begin(tw_engine_t *e, const cmd_t *c, tw_err_t err, uint32_t bytes);
+void reply_send(tw_engine_t *e, reply_t *r);
+static inline uint8_t *reply_data(reply_t *r)
+{
+    return (uint8_t *)(r + 1);
+}
+/** Host callbacks of a graph that runs. */
+tw_graph_host_t engine_host(tw_engine_t *e);

@@ -1,0 +1,316 @@
+/* engine_queue.c - commands: put into the open group, published whole. Control side.
+ *
+ * Records lie in a byte ring, each contiguous; positions are those of engine_word.h. The reply a
+ * command will cause is promised room when it is put, so the engine can always answer.
+ */
+#include "engine/engine_priv.h"
+
+static uint32_t queue_free(tw_engine_t *e)
+{
+    return e->queue_size - cmd_distance(atomic_load_explicit(&e->taken, memory_order_acquire), e->c.put);
+}
+
+uint32_t tw_engine_room(tw_engine_t *e)
+{
+    return queue_free(e);
+}
+
+/* Pad to the start of the buffer when a record would not be contiguous. @return NULL: queue full */
+static cmd_t *place(tw_engine_t *e, uint32_t bytes)
+{
+    const uint32_t left = e->queue_size - (e->c.put & (e->queue_size - 1));
+    const uint32_t pad = bytes <= left ? 0 : left;
+    if (bytes > e->queue_size || pad + bytes > queue_free(e)) {
+        return NULL;
+    }
+    if (pad != 0) {
+        cmd_t *p = cmd_at(e, e->c.put);
+        p->bytes = pad; /* a pad may be as short as 8 bytes: only these two fields are there */
+        p->op = OP_PAD;
+        e->c.put = (e->c.put + pad) & TW_WORD_POS_MASK;
+    }
+    cmd_t *c = cmd_at(e, e->c.put);
+    e->c.put = (e->c.put + bytes) & TW_WORD_POS_MASK;
+    return c;
+}
+
+/* Append a command. `reply`: bytes of data its reply carries, or NO_REPLY. */
+#define NO_REPLY UINT32_MAX
+static tw_err_t put(tw_engine_t *e, const cmd_t *head, const void *data, uint32_t reply)
+{
+    if (head->n > e->queue_size) {
+        return TW_E_QUEUE_FULL;
+    }
+    const uint32_t before = e->c.put, bytes = tw_round_up((uint32_t)sizeof *head + head->n, 8);
+    uint32_t room = 0;
+    cmd_t *c = place(e, bytes);
+    if (c == NULL) {
+        return TW_E_QUEUE_FULL;
+    }
+    if (reply != NO_REPLY && !reply_promise(e, reply, &room)) {
+        e->c.put = before;
+        return TW_E_QUEUE_FULL;
+    }
+    *c = *head;
+    c->bytes = bytes;
+    c->room = room;
+    if (head->n != 0 && data != NULL) {
+        memcpy(c + 1, data, head->n);
+    }
+    return TW_OK;
+}
+
+static uint32_t on_token(uint32_t token)
+{
+    return token != 0 ? 0 : NO_REPLY;
+}
+
+static tw_err_t node_of_view(tw_engine_t *e, uint32_t node)
+{
+    const tw_graph_t *g = engine_view(e);
+    return g == NULL ? TW_E_NO_GRAPH : node >= g->n_nodes ? TW_E_PARAM_NODE : TW_OK;
+}
+
+static tw_err_t script_of_view(tw_engine_t *e, uint32_t script)
+{
+    const tw_graph_t *g = engine_view(e);
+    return g == NULL ? TW_E_NO_GRAPH : script >= g->n_scripts ? TW_E_SCRIPT_NONE : TW_OK;
+}
+
+static tw_err_t arc_of_view(tw_engine_t *e, uint32_t arc)
+{
+    const tw_graph_t *g = engine_view(e);
+    return g == NULL ? TW_E_NO_GRAPH : arc >= g->n_arcs ? TW_E_ARC_NONE : TW_OK;
+}
+
+tw_err_t tw_engine_put_param(tw_engine_t *e, uint32_t token, uint32_t node, uint32_t index, const uint8_t *value,
+                             uint32_t bytes)
+{
+    TW_TRY(node_of_view(e, node));
+    const cmd_t c = {.op = OP_PARAM, .token = token, .a = node, .b = index, .n = bytes};
+    return put(e, &c, value, on_token(token));
+}
+
+tw_err_t tw_engine_put_preset(tw_engine_t *e, uint32_t token, uint32_t node, uint32_t preset)
+{
+    TW_TRY(node_of_view(e, node));
+    if (preset > 63 || (preset != 0 && (engine_view(e)->nodes[node].desc->presets >> preset & 1u) == 0)) {
+        return TW_E_PARAM_PRESET;
+    }
+    const cmd_t c = {.op = OP_PRESET, .token = token, .a = node, .b = preset};
+    return put(e, &c, NULL, on_token(token));
+}
+
+tw_err_t tw_engine_put_read(tw_engine_t *e, uint32_t token, uint32_t node, uint32_t index)
+{
+    TW_TRY(node_of_view(e, node));
+    const tw_graph_node_t *n = &engine_view(e)->nodes[node];
+    const uint32_t bytes = tw_param_bytes(n->desc, n->fmt, index);
+    if (bytes == 0) {
+        return TW_E_PARAM_INDEX;
+    }
+    const cmd_t c = {.op = OP_READ, .token = token, .a = node, .b = index, .more = bytes};
+    return put(e, &c, NULL, bytes);
+}
+
+tw_err_t tw_engine_put_swap(tw_engine_t *e, uint32_t token, bool start)
+{
+    if (e->c.primed == NO_SLOT || e->c.group_primed != NO_SLOT) {
+        return TW_E_STATE;
+    }
+    const cmd_t c = {.op = OP_SWAP, .token = token, .a = (uint32_t)e->c.primed, .b = start};
+    TW_TRY(put(e, &c, NULL, on_token(token)));
+    e->c.group_primed = e->c.group_view = e->c.primed;
+    e->c.primed = NO_SLOT;
+    return TW_OK;
+}
+
+tw_err_t tw_engine_put_unload(tw_engine_t *e, uint32_t token)
+{
+    const cmd_t c = {.op = OP_UNLOAD, .token = token};
+    TW_TRY(put(e, &c, NULL, on_token(token)));
+    e->c.group_view = NO_SLOT;
+    return TW_OK;
+}
+
+tw_err_t tw_engine_put_control(tw_engine_t *e, uint32_t token, tw_control_t op, uint32_t steps)
+{
+    const cmd_t c = {.op = OP_CONTROL, .token = token, .a = (uint32_t)op, .b = steps};
+    return put(e, &c, NULL, on_token(token));
+}
+
+tw_err_t tw_engine_put_script(tw_engine_t *e, uint32_t token, uint32_t script, const uint8_t *code, uint32_t bytes)
+{
+    TW_TRY(script_of_view(e, script));
+    tw_graph_t *g = engine_view(e);
+    if (bytes > TW_SCRIPT_LIVE_BYTES || g->scripts[script].live == NULL) {
+        return TW_E_NOMEM;
+    }
+    const cmd_t c = {.op = OP_SCRIPT, .token = token, .a = script, .n = bytes};
+    TW_TRY(put(e, &c, code, on_token(token)));
+    tw_graph_note_calls(g, script, code, bytes);
+    return TW_OK;
+}
+
+tw_err_t tw_engine_put_run(tw_engine_t *e, uint32_t token, uint32_t script, const int64_t *args, unsigned n_args,
+                           uint32_t budget)
+{
+    TW_TRY(script_of_view(e, script));
+    if (n_args > TW_SCRIPT_REGS || budget > TW_SCRIPT_BUDGET_MAX) {
+        return TW_E_ARG;
+    }
+    const cmd_t c = {.op = OP_RUN, .token = token, .a = script, .b = budget, .n = n_args * (uint32_t)sizeof *args};
+    return put(e, &c, args, 8 * sizeof(int64_t));
+}
+
+tw_err_t tw_engine_put_script_off(tw_engine_t *e, uint32_t token, uint32_t script, bool off)
+{
+    TW_TRY(script_of_view(e, script));
+    const cmd_t c = {.op = OP_SCRIPT_OFF, .token = token, .a = script, .b = off};
+    return put(e, &c, NULL, on_token(token));
+}
+
+tw_err_t tw_engine_put_arc_read(tw_engine_t *e, uint32_t token, uint32_t arc, uint32_t limit)
+{
+    TW_TRY(arc_of_view(e, arc));
+    const uint32_t most = tw_min_u32(tw_min_u32(limit, TW_ARC_READ_MAX), reply_limit(e));
+    const uint32_t bytes = tw_min_u32(most, engine_view(e)->arcs[arc].size);
+    const cmd_t c = {.op = OP_ARC_READ, .token = token, .a = arc, .b = bytes};
+    return put(e, &c, NULL, bytes);
+}
+
+tw_err_t tw_engine_put_probe(tw_engine_t *e, uint32_t token, tw_probe_t *probe)
+{
+    TW_TRY(arc_of_view(e, probe->arc));
+    const cmd_t c = {.op = OP_PROBE, .token = token, .n = sizeof probe};
+    return put(e, &c, &probe, on_token(token));
+}
+
+/* Also after its graph went: the reply then says that the probe is free. */
+tw_err_t tw_engine_put_unprobe(tw_engine_t *e, uint32_t token, tw_probe_t *probe)
+{
+    const cmd_t c = {.op = OP_UNPROBE, .token = token, .n = sizeof probe};
+    return put(e, &c, &probe, on_token(token));
+}
+
+/* ---- publishing ------------------------------------------------------------------- */
+
+static void bump(uint32_t *versions, const cmd_t *c)
+{
+    if (versions != NULL && (c->op == OP_PARAM || c->op == OP_PRESET)) {
+        versions[c->a]++;
+    }
+}
+
+/* What the control side knows changes with the group: versions, generation, the current slot. */
+static void account_group(tw_engine_t *e)
+{
+    int view = e->c.view;
+    for (uint32_t pos = e->c.start; pos != e->c.put;) {
+        const cmd_t *c = cmd_at(e, pos);
+        if (c->op == OP_SWAP || c->op == OP_UNLOAD) {
+            view = c->op == OP_SWAP ? (int)c->a : NO_SLOT;
+            e->c.generation++;
+        } else if (c->op != OP_PAD) {
+            bump(view != NO_SLOT ? e->slots[view].versions : NULL, c);
+        }
+        pos = (pos + c->bytes) & TW_WORD_POS_MASK;
+    }
+    e->c.view = e->c.group_view = view;
+    e->c.group_primed = NO_SLOT;
+    e->c.group_promised = 0;
+}
+
+uint64_t tw_engine_publish(tw_engine_t *e)
+{
+    const uint32_t bytes = cmd_distance(e->c.start, e->c.put);
+    account_group(e);
+    e->c.start = e->c.put;
+    return tw_word_tick(tw_word_publish(&e->word, bytes));
+}
+
+/* Copy the open group without pads. @return bytes, or UINT32_MAX when it does not fit or holds a
+ * command that has no named tick */
+static uint32_t copy_group(tw_engine_t *e, tw_err_t *err)
+{
+    uint32_t used = 0;
+    for (uint32_t pos = e->c.start; pos != e->c.put;) {
+        const cmd_t *c = cmd_at(e, pos);
+        pos = (pos + c->bytes) & TW_WORD_POS_MASK;
+        if (c->op == OP_PAD) {
+            continue;
+        }
+        if (c->op != OP_PARAM && c->op != OP_PRESET && c->op != OP_SCRIPT) {
+            *err = TW_E_TXN_METHOD;
+            return UINT32_MAX;
+        }
+        if (c->bytes > e->timed.size - used) {
+            *err = TW_E_QUEUE_FULL;
+            return UINT32_MAX;
+        }
+        memcpy(e->timed.buf + used, c, c->bytes);
+        used += c->bytes;
+    }
+    return used;
+}
+
+/* The engine must see the group before it claims `tick`. An exchange on the word after handing over
+ * tells: if the tick is not claimed yet, claiming it comes later and sees the group. Otherwise the
+ * group is called back, and if the engine was quicker it has been applied, late. */
+static tw_err_t hand_over_timed(tw_engine_t *e, uint64_t tick)
+{
+    atomic_store_explicit(&e->timed.state, TIMED_PENDING, memory_order_release);
+    if (tw_word_tick(tw_word_publish(&e->word, 0)) <= tick) {
+        return TW_OK;
+    }
+    uint32_t pending = TIMED_PENDING;
+    const bool back = atomic_compare_exchange_strong_explicit(&e->timed.state, &pending, TIMED_IDLE,
+                                                              memory_order_acquire, memory_order_relaxed);
+    return back ? TW_E_TXN_TICK : TW_OK;
+}
+
+tw_err_t tw_engine_publish_at(tw_engine_t *e, uint64_t tick, uint32_t token)
+{
+    timed_t *t = &e->timed;
+    if (atomic_load_explicit(&t->state, memory_order_acquire) != TIMED_IDLE) {
+        return TW_E_BUSY;
+    }
+    if (tick < tw_word_tick(tw_word_load(&e->word)) + 2) {
+        return TW_E_TXN_TICK;
+    }
+    tw_err_t err = TW_OK;
+    const uint32_t bytes = copy_group(e, &err), promised = e->c.group_promised;
+    if (err != TW_OK) {
+        return err;
+    }
+    uint32_t room = 0;
+    if (token != 0 && !reply_promise(e, 0, &room)) {
+        return TW_E_QUEUE_FULL;
+    }
+    t->bytes = bytes;
+    t->token = token;
+    t->room = room;
+    t->generation = e->c.generation;
+    t->tick = tick;
+    err = hand_over_timed(e, tick);
+    if (err != TW_OK) {
+        e->c.promised -= room;
+        e->c.group_promised = promised;
+        return err;
+    }
+    account_group(e);
+    e->c.put = e->c.start; /* it lives in the timed buffer now */
+    return TW_OK;
+}
+
+void tw_engine_drop(tw_engine_t *e)
+{
+    e->c.put = e->c.start;
+    e->c.promised -= e->c.group_promised;
+    e->c.group_promised = 0;
+    e->c.group_view = e->c.view;
+    if (e->c.group_primed != NO_SLOT) {
+        e->c.primed = e->c.group_primed;
+        e->c.group_primed = NO_SLOT;
+    }
+}

@@ -1,0 +1,168 @@
+/* graph.h - the graph core: verify an image, build its run-time state, run blocks.
+ *
+ * One thread at a time owns a graph. No rings, no queue, no second slot: a small
+ * device may use this alone; engine.c adds those. The image is read-only; all
+ * that changes lies in the arena given at load. What happens inside is told
+ * through tw_graph_host_t, whose calls may be NULL.
+ */
+#pragma once
+#include "engine/arc/arc.h"
+#include "engine/base/arena.h"
+#include "engine/base/port.h"
+#include "engine/board/board.h"
+#include "engine/graph/twg1.h"
+#include "engine/node/node.h"
+#include "engine/script/script.h"
+
+/* Kinds of tw_graph_event_t: the numbers of tw_event_t (engine.h asserts it). */
+enum {
+    TW_GEV_SCRIPT_FAULT = 1,
+    TW_GEV_SCRIPT_EVENT = 2,
+    TW_GEV_TRACE = 3,
+    TW_GEV_NODE_ERROR = 4,
+    TW_GEV_FLOW = 5,
+    TW_GEV_IO = 6,
+    TW_GEV_APP = 7,
+};
+
+typedef struct tw_graph_event {
+    uint16_t kind;
+    tw_err_t err;
+    uint32_t at;
+    int64_t value;
+    const uint8_t *data; /* valid during the call */
+    uint32_t bytes;
+} tw_graph_event_t;
+
+typedef struct tw_graph_host {
+    void *ctx;
+    void (*event)(void *ctx, const tw_graph_event_t *ev);
+    /** `bytes` at `data` were written to an arc that has taps. */
+    void (*tap)(void *ctx, void *taps, const uint8_t *data, uint32_t bytes);
+} tw_graph_host_t;
+
+/** What a graph needs from around it; outlives it. */
+typedef struct tw_graph_env {
+    const tw_port_t *port;
+    const tw_board_t *board;
+    tw_graph_host_t host;
+} tw_graph_env_t;
+
+/** One entry of a node's arc list. */
+typedef struct tw_graph_ref {
+    uint16_t arc;
+    uint8_t hqos, lock, param;
+} tw_graph_ref_t;
+
+enum { TW_REF_NONE = 0xFFFF };
+
+/** A node as the scheduler sees it. */
+typedef struct tw_graph_node {
+    const tw_node_desc_t *desc;
+    void *inst;
+    const tw_graph_ref_t *refs; /* rx receive arcs, then tx transmit arcs */
+    const tw_format_t *fmt;     /* of its parameters */
+    uint32_t record;            /* byte offset of its record in the image */
+    uint32_t command;           /* trace id, ready to be or-ed with a command */
+    uint8_t rx, tx;
+    uint8_t reruns;             /* at most, 0 = none */
+    uint8_t hqos;               /* has a high QoS arc: runs when those are ready */
+    int16_t script;             /* before and after script, -1 none */
+    int16_t own_script;         /* code of a script node, -1 none */
+    uint32_t block_runs;        /* in this block */
+    uint32_t block_cycles;
+    bool failed;                /* its first error was told */
+    tw_gauge_t runs, errors, cycles_last, cycles_max, load_cycles;
+} tw_graph_node_t;
+
+typedef struct tw_graph_io {
+    uint32_t hwid;
+    tw_arc_t *arc;
+    uint32_t arc_index;
+    uint32_t frame;         /* [bytes] on the IO's side of the arc */
+    bool tx, rated;
+    double step, period;    /* due when the phase, stepped each block, reaches the period */
+    double phase;
+} tw_graph_io_t;
+
+typedef struct tw_graph_script {
+    tw_script_t code;       /* installed now */
+    tw_script_t boot;       /* as in the image */
+    uint8_t *live;          /* TW_SCRIPT_LIVE_BYTES for a replacement, NULL none */
+    uint64_t calls;         /* scripts its code calls, or has called: belongs to who checks */
+    tw_gauge_t disabled, faults, runs, last_error, last_pc, bytes, crc;
+} tw_graph_script_t;
+
+typedef struct tw_graph {
+    tw_graph_env_t env;
+    const uint8_t *img;
+    uint32_t n_nodes, n_arcs, n_ios, n_scripts, n_formats, n_banks;
+    tw_format_t *formats;
+    tw_graph_node_t *nodes;
+    tw_arc_t *arcs;
+    tw_graph_io_t *ios;
+    tw_graph_script_t *scripts;
+    uint8_t **banks;            /* base of each bank, in the image's order */
+    uint8_t *scratch;           /* a frame nobody wants */
+    tw_services_t svc;
+    uint32_t current;           /* node being called: whose script runs */
+    tw_script_ctx_t *script_ctx;
+    tw_script_host_t script_host;
+    double period_s;            /* of a block */
+    uint64_t tick, now_us;
+    tw_fault_t node_fault;      /* first node that failed, and how */
+    uint8_t debug_fields;
+    bool in_script;
+    tw_gauge_t last_error;
+    tw_gauge_t load_cycles;     /* smoothed cycles of a block */
+} tw_graph_t;
+
+/**
+ * Verify an image completely, in the order of docs/GRAPH_IMAGE.md. Nothing is changed except free
+ * memory of `scratch`, which is used for sorting and given back.
+ * @return TW_OK or the first refusal; fault->section = TW_SEC_* + 1 (0 header), at = byte offset
+ *         from the image start
+ */
+tw_err_t tw_graph_check(const uint8_t *img, uint32_t bytes, const tw_board_t *board, tw_arena_t *scratch,
+                        tw_fault_t *fault);
+
+/**
+ * Build the run-time state of a verified image from `arena`: banks placed and filled, tables
+ * decoded, nodes RESET with preset and boot parameters. The image is borrowed.
+ * @return TW_OK; NOMEM: fault->at = bytes it is short of (at least); what a node's RESET refused with,
+ *         fault->at = its record. The arena is as it was then
+ */
+tw_err_t tw_graph_load(tw_graph_t *g, const uint8_t *img, const tw_graph_env_t *env, tw_arena_t *arena,
+                       tw_fault_t *fault);
+/** RESET every node again, clear the arcs, enable the scripts. warm: keep memory and parameters. */
+void tw_graph_reset(tw_graph_t *g, bool warm);
+/** STOP every node: the graph will not run again. */
+void tw_graph_stop(tw_graph_t *g);
+
+/** Run one block: IOs in, nodes until nothing is ready, IOs out. */
+void tw_graph_block(tw_graph_t *g, uint64_t tick);
+
+/** SET / READ a parameter between two blocks. The value was checked. */
+tw_err_t tw_graph_set_param(tw_graph_t *g, uint32_t node, uint32_t tag, const uint8_t *value, uint32_t bytes);
+tw_err_t tw_graph_get_param(tw_graph_t *g, uint32_t node, uint32_t tag, uint8_t *value, uint32_t *bytes);
+/** RESET one node; preset < 0 = the image's. */
+void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm);
+
+/** Run a script once. @return TW_OK, SCR_DISABLED, SCR_BUDGET, ...; *ctx valid until the next run */
+tw_err_t tw_graph_run_script(tw_graph_t *g, uint32_t script, const int64_t *args, unsigned n_args, bool flag,
+                             uint32_t budget, const tw_script_ctx_t **ctx);
+/** Verify code for a script with the limits the image declares; also that calls stay acyclic. */
+tw_err_t tw_graph_check_script(const tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t bytes,
+                               tw_fault_t *fault);
+/** Remember what checked code calls, for later checks: before it is handed to the thread that installs it. */
+void tw_graph_note_calls(tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t bytes);
+/** Install checked code, re-enable the script. */
+void tw_graph_set_script(tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t bytes);
+void tw_graph_enable_script(tw_graph_t *g, uint32_t script, bool on);
+
+/** Symbol of an object, or NULL; *n its length, not NUL-terminated. */
+const char *tw_graph_symbol(const uint8_t *img, uint32_t kind, uint32_t index, uint32_t *n);
+/** Format index of an arc: the producer's or the consumer's. */
+uint32_t tw_graph_arc_format(const tw_graph_t *g, uint32_t arc, bool consumer);
+/** Node ids of an arc's ends, 0xFFF for a graph IO. */
+void tw_graph_arc_ends(const tw_graph_t *g, uint32_t arc, uint32_t *from, uint32_t *to);

@@ -1,0 +1,396 @@
+/* graph_check.c - tw_graph_check(): header, sections, platform, banks, formats, IOs, extensions.
+ *
+ * Nothing of the image is used before it was checked, and the order is the one of
+ * docs/GRAPH_IMAGE.md, so the first refusal is the cause and not a consequence.
+ */
+#include "engine/base/crc.h"
+#include "engine/graph/graph_priv.h"
+
+tw_err_t check_refuse(const check_t *c, tw_err_t err, uint32_t section, uint32_t at)
+{
+    *c->fault = (tw_fault_t){.err = err, .section = section, .at = at};
+    return err;
+}
+
+static tw_err_t check_identity(const check_t *c)
+{
+    if (c->bytes < TW_IMG_HEADER_BYTES) {
+        return check_refuse(c, c->bytes >= 4 && tw_img_word(c->img, 0, 0) == TW_IMG_MAGIC ? TW_E_IMG_SIZE : TW_E_IMG_MAGIC,
+                            0, 0);
+    }
+    if (tw_img_word(c->img, 0, TW_W_MAGIC) != TW_IMG_MAGIC) {
+        return check_refuse(c, TW_E_IMG_MAGIC, 0, 0);
+    }
+    if (tw_bits(tw_img_word(c->img, 0, TW_W_VERSION), TW_W1_MAJOR) != TW_IMG_MAJOR) {
+        return check_refuse(c, TW_E_IMG_MAJOR, 0, 4u * TW_W_VERSION);
+    }
+    return TW_OK;
+}
+
+static tw_err_t check_header_crc(const check_t *c)
+{
+    static const uint8_t zero[4];
+    uint32_t crc = tw_crc32c(0, c->img, 4u * TW_W_HEADER_CRC);
+    crc = tw_crc32c(crc, zero, sizeof zero);
+    const uint32_t after = 4u * TW_W_HEADER_CRC + 4u;
+    crc = tw_crc32c(crc, c->img + after, TW_IMG_HEADER_BYTES - after);
+    if (crc != tw_img_word(c->img, 0, TW_W_HEADER_CRC)) {
+        return check_refuse(c, TW_E_IMG_HEADER_CRC, 0, 4u * TW_W_HEADER_CRC);
+    }
+    return TW_OK;
+}
+
+/* Bytes a section must have at least for the records the header counts. */
+static uint32_t section_need(const check_t *c, uint32_t s)
+{
+    switch ((tw_section_t)s) {
+    case TW_SEC_BANKS:
+        return c->n.banks * 4u * TW_BANK_WORDS;
+    case TW_SEC_FORMATS:
+        return c->n.formats * 4u * TW_FORMAT_WORDS;
+    case TW_SEC_IOS:
+        return c->n.ios * 4u * TW_IO_WORDS;
+    case TW_SEC_NODES:
+        return c->n.nodes * 4u;
+    case TW_SEC_ARCS:
+        return c->n.arcs * 4u * TW_ARC_WORDS;
+    case TW_SEC_SCRIPTS:
+        return c->n.scripts * 4u * TW_SCRIPT_WORDS;
+    case TW_SEC_PARAMS:
+    case TW_SEC_EXT:
+    case TW_SEC_COUNT:
+        return 0;
+    }
+    return 0;
+}
+
+static bool overlaps(const check_t *c, uint32_t s)
+{
+    const img_section_t a = img_section(c->img, (tw_section_t)s);
+    for (uint32_t k = 0; k < s; k++) {
+        const img_section_t b = img_section(c->img, (tw_section_t)k);
+        if (a.bytes != 0 && b.bytes != 0 && a.at < b.at + b.bytes && b.at < a.at + a.bytes) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static tw_err_t check_layout(const check_t *c)
+{
+    const uint32_t total = tw_img_word(c->img, 0, TW_W_TOTAL);
+    if (total != c->bytes || total % TW_IMG_ALIGN != 0) {
+        return check_refuse(c, TW_E_IMG_SIZE, 0, 4u * TW_W_TOTAL);
+    }
+    if (tw_bits(tw_img_word(c->img, 0, TW_W_VERSION), TW_W1_HEADER) != TW_IMG_HEADER_BYTES) {
+        return check_refuse(c, TW_E_IMG_SIZE, 0, 4u * TW_W_VERSION);
+    }
+    for (uint32_t s = 0; s < TW_SEC_COUNT; s++) {
+        const img_section_t sec = img_section(c->img, (tw_section_t)s);
+        const uint32_t at = 4u * (TW_W_DIRECTORY + 2u * s);
+        if (sec.bytes < section_need(c, s)) {
+            return check_refuse(c, TW_E_IMG_SECTION, 0, at);
+        }
+        if (sec.bytes == 0) {
+            continue;
+        }
+        if (sec.at < TW_IMG_HEADER_BYTES || sec.at % TW_IMG_ALIGN != 0 || !tw_inside(sec.at, sec.bytes, total) ||
+            overlaps(c, s)) {
+            return check_refuse(c, TW_E_IMG_SECTION, 0, at);
+        }
+    }
+    return TW_OK;
+}
+
+static tw_err_t check_payload_crc(const check_t *c)
+{
+    const uint32_t crc = tw_crc32c(0, c->img + TW_IMG_HEADER_BYTES, c->bytes - TW_IMG_HEADER_BYTES);
+    if (crc != tw_img_word(c->img, 0, TW_W_PAYLOAD_CRC)) {
+        return check_refuse(c, TW_E_IMG_PAYLOAD_CRC, 0, 4u * TW_W_PAYLOAD_CRC);
+    }
+    return TW_OK;
+}
+
+static bool symbol_char(uint8_t ch)
+{
+    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') || ch == '_' || ch == '.' ||
+           ch == '/' || ch == '-';
+}
+
+static bool symbol_index_ok(const check_t *c, uint32_t kind, uint32_t index)
+{
+    switch (kind) {
+    case TW_SYM_NODE:
+        return index < c->n.nodes;
+    case TW_SYM_ARC:
+        return index < c->n.arcs;
+    case TW_SYM_IO:
+        return index < c->n.ios;
+    case TW_SYM_SCRIPT:
+        return index < c->n.scripts;
+    case TW_SYM_GRAPH:
+        return index == 0;
+    default:
+        return false;
+    }
+}
+
+static tw_err_t check_symbols(const check_t *c, uint32_t at, uint32_t bytes)
+{
+    uint32_t order = 0; /* kind and index of the entry before */
+    for (uint32_t k = 0; k < bytes;) {
+        const uint8_t *entry = c->img + at + k;
+        if (bytes - k < 5 || entry[1] == 0 || entry[1] > TW_SYMBOL_MAX || entry[1] > bytes - k - 4) {
+            return check_refuse(c, TW_E_IMG_EXT, SEC(EXT), at + k);
+        }
+        const uint32_t index = tw_get_le16(entry + 2), now = (uint32_t)entry[0] << 16 | index;
+        if (!symbol_index_ok(c, entry[0], index) || now <= order) {
+            return check_refuse(c, TW_E_IMG_EXT, SEC(EXT), at + k);
+        }
+        for (uint32_t i = 0; i < entry[1]; i++) {
+            if (!symbol_char(entry[4 + i])) {
+                return check_refuse(c, TW_E_IMG_EXT, SEC(EXT), at + k + 4 + i);
+            }
+        }
+        order = now;
+        k += 4u + entry[1];
+    }
+    return TW_OK;
+}
+
+/* Critical means "do not run me without understanding this"; of the known types only names are
+ * understood by this loader, and a signature can only be honoured when a key is provisioned. */
+static tw_err_t check_ext_one(const check_t *c, uint32_t at, uint32_t type, bool critical, uint32_t bytes)
+{
+    if (type == TW_EXT_SYMB) {
+        return check_symbols(c, at + 8, bytes);
+    }
+    if (critical) {
+        return check_refuse(c, type == TW_EXT_SIGN ? TW_E_IMG_SIGNATURE : TW_E_IMG_EXT, SEC(EXT), at);
+    }
+    return TW_OK;
+}
+
+static tw_err_t check_ext(const check_t *c)
+{
+    const img_section_t ext = img_section(c->img, TW_SEC_EXT);
+    for (uint32_t k = 0; k + 8 <= ext.bytes;) {
+        const uint32_t at = ext.at + k, type = tw_img_word(c->img, at, 0), word = tw_img_word(c->img, at, 1);
+        const uint32_t bytes = tw_bits(word, TW_EXT_BYTES);
+        if (type == 0) {
+            break; /* padding of the section */
+        }
+        if (bytes > ext.bytes - k - 8) {
+            return check_refuse(c, TW_E_IMG_EXT, SEC(EXT), at);
+        }
+        TW_TRY(check_ext_one(c, at, type, tw_bits(word, TW_EXT_CRITICAL), bytes));
+        k += 8u + tw_round_up(bytes, 4);
+    }
+    return TW_OK;
+}
+
+static tw_err_t check_platform(const check_t *c)
+{
+    const uint32_t platform = tw_img_word(c->img, 0, TW_W_PLATFORM), services = tw_img_word(c->img, 0, TW_W_SERVICES);
+    if (platform != 0 && platform != c->board->platform_id) {
+        return check_refuse(c, TW_E_IMG_PLATFORM, 0, 4u * TW_W_PLATFORM);
+    }
+    if ((tw_img_word(c->img, 0, TW_W_PROCESSORS) & 1u) == 0) {
+        return check_refuse(c, TW_E_IMG_PLATFORM, 0, 4u * TW_W_PROCESSORS);
+    }
+    if ((services & ~c->board->services) != 0) {
+        return check_refuse(c, TW_E_IMG_SERVICE, 0, 4u * TW_W_SERVICES);
+    }
+    if (tw_bits(tw_img_word(c->img, 0, TW_W_CONTROL), TW_W7_ZERO) != 0) {
+        return check_refuse(c, TW_E_IMG_RESERVED, 0, 4u * TW_W_CONTROL);
+    }
+    if (c->n.nodes >= TW_ARC_IO || c->n.arcs > 4096) {
+        return check_refuse(c, TW_E_IMG_SIZE, 0, 4u * TW_W_COUNTS);
+    }
+    return TW_OK;
+}
+
+static tw_err_t check_bank(const check_t *c, uint32_t i)
+{
+    const uint32_t at = img_record(c->img, TW_SEC_BANKS, i, TW_BANK_WORDS), b0 = tw_img_word(c->img, at, 0);
+    const uint32_t vid = tw_bits(b0, TW_B0_VID);
+    if (tw_bits(b0, TW_B0_ZERO) != 0) {
+        return check_refuse(c, TW_E_IMG_RESERVED, SEC(BANKS), at);
+    }
+    const uint64_t need = (uint64_t)tw_img_word(c->img, at, 1) + tw_img_word(c->img, at, 2);
+    const bool twice = img_bank(c->img, vid) != (int)i;
+    if (twice || need > UINT32_MAX / 2) {
+        return check_refuse(c, TW_E_IMG_BANK, SEC(BANKS), at);
+    }
+    if (c->board->bank_bytes != NULL && (vid >= c->board->n_banks || need > c->board->bank_bytes[vid])) {
+        return check_refuse(c, TW_E_IMG_BANK, SEC(BANKS), at);
+    }
+    return TW_OK;
+}
+
+static uint32_t stamp_bytes(uint32_t ts, uint32_t size)
+{
+    static const uint8_t bytes[4] = {2, 4, 8, 8};
+    return ts == 0 ? 0 : bytes[size & 3u];
+}
+
+/* Frame bytes say the same as channels, samples, raw type and time stamp, and keep samples
+ * aligned when frames follow one another. */
+static bool frame_fits(const tw_format_t *f)
+{
+    const uint32_t bits = tw_raw_bits(f->raw), stamp = stamp_bytes(f->ts, f->ts_size);
+    if (f->frame_bytes <= stamp || f->frame_bytes > UINT32_MAX / 8) {
+        return false;
+    }
+    if (bits == 0) {
+        return true; /* self-describing array */
+    }
+    const uint64_t payload = ((uint64_t)f->channels * f->samples * bits + 7) / 8;
+    const uint32_t align = bits % 32 == 0 ? 4 : bits == 16 ? 2 : 1;
+    return f->samples != 0 && payload + stamp == f->frame_bytes && f->frame_bytes % align == 0;
+}
+
+static bool finite_f32(float v)
+{
+    return v - v == 0.0f;
+}
+
+static tw_err_t check_format(const check_t *c, uint32_t i)
+{
+    const uint32_t at = img_record(c->img, TW_SEC_FORMATS, i, TW_FORMAT_WORDS);
+    tw_format_t f;
+    img_format(c->img, i, &f);
+    if (tw_bits(tw_img_word(c->img, at, 1), TW_F1_ZERO) != 0) {
+        return check_refuse(c, TW_E_IMG_RESERVED, SEC(FORMATS), at + 4);
+    }
+    if (f.raw >= TW_RAW_COUNT || f.interleave > 1 || f.unit >= TW_UNIT_COUNT) {
+        return check_refuse(c, TW_E_IMG_FORMAT, SEC(FORMATS), at + 4);
+    }
+    const bool rate_ok = finite_f32(f.rate_hz) && (f.rate_hz == 0.0f || (f.rate_hz >= 1e-6f && f.rate_hz <= 1e9f));
+    if (!rate_ok) {
+        return check_refuse(c, TW_E_IMG_FORMAT, SEC(FORMATS), at + 8);
+    }
+    if (!finite_f32(f.full_scale) || !finite_f32(f.offset)) {
+        return check_refuse(c, TW_E_IMG_FORMAT, SEC(FORMATS), at + 16);
+    }
+    if (!frame_fits(&f)) {
+        return check_refuse(c, TW_E_IMG_FORMAT, SEC(FORMATS), at);
+    }
+    return TW_OK;
+}
+
+static const tw_board_io_t *board_io(const tw_board_t *b, uint32_t hwid)
+{
+    for (uint32_t i = 0; i < b->n_ios; i++) {
+        if (b->ios[i].hwid == hwid) {
+            return &b->ios[i];
+        }
+    }
+    return NULL;
+}
+
+static bool hwid_used_before(const check_t *c, uint32_t io, uint32_t hwid)
+{
+    for (uint32_t k = 0; k < io; k++) {
+        const uint32_t at = img_record(c->img, TW_SEC_IOS, k, TW_IO_WORDS);
+        if (tw_bits(tw_img_word(c->img, at, 0), TW_I0_HWID) == hwid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The arc must name this IO, on the side the direction says, with this format. */
+static bool io_arc_agrees(const check_t *c, uint32_t io, uint32_t arc, uint32_t format, bool tx)
+{
+    if (arc >= c->n.arcs || format >= c->n.formats) {
+        return false;
+    }
+    const uint32_t at = img_record(c->img, TW_SEC_ARCS, arc, TW_ARC_WORDS);
+    const uint32_t a0 = tw_img_word(c->img, at, 0), a3 = tw_img_word(c->img, at, 3);
+    const uint32_t end = tx ? tw_bits(a3, TW_A3_CONSUMER) : tw_bits(a3, TW_A3_PRODUCER);
+    const uint32_t arc_format = tx ? tw_bits(a0, TW_A0_CONSUMER_FORMAT) : tw_bits(a0, TW_A0_PRODUCER_FORMAT);
+    return end == TW_ARC_IO && arc_format == format && tw_bits(tw_img_word(c->img, at, 7), TW_A7_IO) == io;
+}
+
+static tw_err_t check_io(const check_t *c, uint32_t i)
+{
+    const uint32_t at = img_record(c->img, TW_SEC_IOS, i, TW_IO_WORDS);
+    const uint32_t i0 = tw_img_word(c->img, at, 0), i1 = tw_img_word(c->img, at, 1);
+    if (tw_bits(i0, TW_I0_ZERO) != 0 || tw_bits(i1, TW_I1_ZERO) != 0) {
+        return check_refuse(c, TW_E_IMG_RESERVED, SEC(IOS), at);
+    }
+    const uint32_t hwid = tw_bits(i0, TW_I0_HWID), tx = tw_bits(i0, TW_I0_TX);
+    const tw_board_io_t *io = board_io(c->board, hwid);
+    if (io == NULL || io->direction != tx || hwid_used_before(c, i, hwid)) {
+        return check_refuse(c, TW_E_IMG_IO, SEC(IOS), at);
+    }
+    if (!io_arc_agrees(c, i, tw_bits(i1, TW_I1_ARC), tw_bits(i1, TW_I1_FORMAT), tx != 0)) {
+        return check_refuse(c, TW_E_IMG_IO, SEC(IOS), at + 4);
+    }
+    return TW_OK;
+}
+
+static tw_err_t check_records(const check_t *c)
+{
+    for (uint32_t i = 0; i < c->n.banks; i++) {
+        TW_TRY(check_bank(c, i));
+    }
+    for (uint32_t i = 0; i < c->n.formats; i++) {
+        TW_TRY(check_format(c, i));
+    }
+    if (c->n.ios > TW_MAX_IOS) {
+        return check_refuse(c, TW_E_IMG_IO, 0, 4u * TW_W_COUNTS2);
+    }
+    for (uint32_t i = 0; i < c->n.ios; i++) {
+        TW_TRY(check_io(c, i));
+    }
+    return TW_OK;
+}
+
+/* Last of all, because it is the only step that tells somebody. */
+static tw_err_t ask_board(const check_t *c)
+{
+    for (uint32_t i = 0; c->board->accept != NULL && i < c->n.ios; i++) {
+        const uint32_t at = img_record(c->img, TW_SEC_IOS, i, TW_IO_WORDS);
+        const uint32_t settings[3] = {tw_img_word(c->img, at, 2), tw_img_word(c->img, at, 3), tw_img_word(c->img, at, 4)};
+        tw_format_t f;
+        img_format(c->img, tw_bits(tw_img_word(c->img, at, 1), TW_I1_FORMAT), &f);
+        const tw_err_t err = c->board->accept(c->board->ctx, tw_bits(tw_img_word(c->img, at, 0), TW_I0_HWID), f.raw,
+                                              f.channels, f.rate_hz, f.frame_bytes, settings);
+        if (err != TW_OK) {
+            return check_refuse(c, err, SEC(IOS), at);
+        }
+    }
+    return TW_OK;
+}
+
+static tw_err_t check_all(const check_t *c)
+{
+    TW_TRY(check_payload_crc(c));
+    TW_TRY(check_ext(c));
+    TW_TRY(check_platform(c));
+    TW_TRY(check_records(c));
+    TW_TRY(check_nodes(c));
+    TW_TRY(check_memory(c));
+    TW_TRY(check_arcs(c));
+    TW_TRY(check_loops(c));
+    TW_TRY(check_scripts(c));
+    TW_TRY(check_boot_params(c));
+    return ask_board(c);
+}
+
+tw_err_t tw_graph_check(const uint8_t *img, uint32_t bytes, const tw_board_t *board, tw_arena_t *scratch,
+                        tw_fault_t *fault)
+{
+    check_t c = {.img = img, .bytes = bytes, .board = board, .scratch = scratch, .fault = fault};
+    *fault = (tw_fault_t){0};
+    TW_TRY(check_identity(&c));
+    TW_TRY(check_header_crc(&c));
+    c.n = img_counts(img);
+    TW_TRY(check_layout(&c));
+    const size_t mark = scratch->used;
+    const tw_err_t err = check_all(&c);
+    scratch->used = mark;
+    return err;
+}

@@ -1,0 +1,294 @@
+/* graph_check_arcs.c - arcs against nodes and formats, loops, and scripts. */
+#include "engine/base/crc.h"
+#include "engine/graph/graph_priv.h"
+
+static uint32_t arc_at(const check_t *c, uint32_t arc)
+{
+    return img_record(c->img, TW_SEC_ARCS, arc, TW_ARC_WORDS);
+}
+
+static tw_err_t check_words(const check_t *c, uint32_t at)
+{
+    const uint32_t a0 = tw_img_word(c->img, at, 0), a4 = tw_img_word(c->img, at, 4);
+    if (tw_bits(a0, TW_A0_ZERO) || tw_bits(a4, TW_A4_ZERO)) {
+        return check_refuse(c, TW_E_IMG_RESERVED, SEC(ARCS), at);
+    }
+    const uint32_t type = tw_bits(a0, TW_A0_TYPE);
+    /* Modulo rings cannot hand out contiguous frames and constant arcs have no producer: neither
+     * exists in this version, and running them as something else would be a guess. */
+    if (type > 1 || tw_bits(a4, TW_A4_SCRIPT) > c->n.scripts) {
+        return check_refuse(c, TW_E_IMG_ARC, SEC(ARCS), at);
+    }
+    if (tw_bits(a0, TW_A0_PRODUCER_FORMAT) >= c->n.formats || tw_bits(a0, TW_A0_CONSUMER_FORMAT) >= c->n.formats) {
+        return check_refuse(c, TW_E_IMG_ARC_FORMAT, SEC(ARCS), at);
+    }
+    return TW_OK;
+}
+
+/* The node's record must name this arc at this port. */
+static bool node_agrees(const check_t *c, uint32_t node, uint32_t port, uint32_t arc, bool tx)
+{
+    if (node >= c->n.nodes) {
+        return false;
+    }
+    const img_node_parts_t p = img_node_parts(c->img, img_node(c->img, node));
+    const bool side = tx ? port >= p.rx && port < p.rx + p.tx : port < p.rx;
+    return side && tw_bits(img_node_arc(c->img, &p, port), TW_NA_ARC) == arc;
+}
+
+/* The IO record must name this arc and have its direction. */
+static bool io_agrees(const check_t *c, uint32_t io, uint32_t arc, bool tx)
+{
+    if (io >= c->n.ios) {
+        return false;
+    }
+    const uint32_t at = img_record(c->img, TW_SEC_IOS, io, TW_IO_WORDS);
+    return tw_bits(tw_img_word(c->img, at, 1), TW_I1_ARC) == arc &&
+           tw_bits(tw_img_word(c->img, at, 0), TW_I0_TX) == (tx ? 1u : 0u);
+}
+
+static tw_err_t check_ends(const check_t *c, uint32_t arc, uint32_t at)
+{
+    const uint32_t a3 = tw_img_word(c->img, at, 3), io = tw_bits(tw_img_word(c->img, at, 7), TW_A7_IO);
+    const uint32_t from = tw_bits(a3, TW_A3_PRODUCER), to = tw_bits(a3, TW_A3_CONSUMER);
+    if (from == TW_ARC_IO && to == TW_ARC_IO) {
+        return check_refuse(c, TW_E_IMG_ARC_ENDS, SEC(ARCS), at + 12);
+    }
+    const bool from_ok = from == TW_ARC_IO ? io_agrees(c, io, arc, false)
+                                           : node_agrees(c, from, tw_bits(a3, TW_A3_PRODUCER_PORT), arc, true);
+    const bool to_ok = to == TW_ARC_IO ? io_agrees(c, io, arc, true)
+                                       : node_agrees(c, to, tw_bits(a3, TW_A3_CONSUMER_PORT), arc, false);
+    if (!from_ok || !to_ok) {
+        return check_refuse(c, TW_E_IMG_ARC_ENDS, SEC(ARCS), at + 12);
+    }
+    return TW_OK;
+}
+
+/* Frames may differ in length; anything else needs a converter node. Blocks of one channel each
+ * cannot be cut differently either. */
+static bool formats_match(const tw_format_t *a, const tw_format_t *b)
+{
+    const bool blocks = a->interleave == 1 && a->channels > 1;
+    return a->raw == b->raw && a->channels == b->channels && (a->interleave == b->interleave || a->channels == 1) &&
+           a->rate_hz == b->rate_hz && a->ts == b->ts && (a->ts == 0 || a->ts_size == b->ts_size) &&
+           (a->frame_bytes == b->frame_bytes || (a->ts == 0 && !blocks));
+}
+
+static tw_err_t check_buffer(const check_t *c, uint32_t at)
+{
+    const uint32_t a0 = tw_img_word(c->img, at, 0), size = tw_img_word(c->img, at, 2), fill = tw_img_word(c->img, at, 5);
+    tw_format_t from, to;
+    img_format(c->img, tw_bits(a0, TW_A0_PRODUCER_FORMAT), &from);
+    img_format(c->img, tw_bits(a0, TW_A0_CONSUMER_FORMAT), &to);
+    if (!formats_match(&from, &to)) {
+        return check_refuse(c, TW_E_IMG_ARC_FORMAT, SEC(ARCS), at);
+    }
+    if (size < tw_max_u32(from.frame_bytes, to.frame_bytes)) {
+        return check_refuse(c, TW_E_IMG_ARC_BUFFER, SEC(ARCS), at + 8);
+    }
+    if (fill > size || fill % to.frame_bytes != 0) {
+        return check_refuse(c, TW_E_IMG_ARC_BUFFER, SEC(ARCS), at + 20);
+    }
+    if (tw_bits(a0, TW_A0_PREFILL) &&
+        !tw_inside(tw_img_word(c->img, at, 6), fill, img_section(c->img, TW_SEC_PARAMS).bytes)) {
+        return check_refuse(c, TW_E_IMG_ARC, SEC(ARCS), at + 24);
+    }
+    return TW_OK;
+}
+
+/* The other direction: every entry of a node's list is an arc that names the node at this port.
+ * With both directions checked each arc has exactly one producer and one consumer. */
+static tw_err_t check_refs(const check_t *c, uint32_t node)
+{
+    const uint32_t record = img_node(c->img, node);
+    const img_node_parts_t p = img_node_parts(c->img, record);
+    for (uint32_t i = 0; i < p.rx + p.tx; i++) {
+        const uint32_t ref = img_node_arc(c->img, &p, i), arc = tw_bits(ref, TW_NA_ARC), at = p.arcs_at + 2u * i;
+        const bool tx = i >= p.rx;
+        if (arc >= c->n.arcs || tw_bits(ref, TW_NA_TX) != (tx ? 1u : 0u)) {
+            return check_refuse(c, TW_E_IMG_ARC_ENDS, SEC(NODES), at);
+        }
+        const uint32_t a3 = tw_img_word(c->img, arc_at(c, arc), 3);
+        const uint32_t end = tx ? tw_bits(a3, TW_A3_PRODUCER) : tw_bits(a3, TW_A3_CONSUMER);
+        const uint32_t port = tx ? tw_bits(a3, TW_A3_PRODUCER_PORT) : tw_bits(a3, TW_A3_CONSUMER_PORT);
+        if (end != node || port != i) {
+            return check_refuse(c, TW_E_IMG_ARC_ENDS, SEC(NODES), at);
+        }
+    }
+    return TW_OK;
+}
+
+/* What the node type says about the formats of its arcs: computable raw types, memory sizes. */
+static tw_err_t check_node_formats(const check_t *c, uint32_t node)
+{
+    const uint32_t record = img_node(c->img, node);
+    const img_node_parts_t p = img_node_parts(c->img, record);
+    const tw_node_desc_t *d = tw_node_find(tw_img_word(c->img, record, 2));
+    tw_format_t fmt[TW_MAX_NODE_ARCS];
+    const tw_format_t *list[TW_MAX_NODE_ARCS];
+    for (uint32_t i = 0; i < p.rx + p.tx; i++) {
+        const uint32_t ref = img_node_arc(c->img, &p, i);
+        img_format(c->img, img_ref_format(c->img, ref, i >= p.rx), &fmt[i]);
+        list[i] = &fmt[i];
+        if (!tw_bits(ref, TW_NA_PARAM) && (d->raw_mask >> fmt[i].raw & 1u) == 0) {
+            return check_refuse(c, TW_E_IMG_RAW, SEC(NODES), p.arcs_at + 2u * i);
+        }
+    }
+    for (uint32_t m = 0; m < d->n_mem; m++) {
+        const uint32_t at = p.blocks_at + 4u * TW_NODE_BLOCK_WORDS * m;
+        if ((double)tw_img_word(c->img, at, 2) < img_mem_need(d, m, list, p.rx + p.tx)) {
+            return check_refuse(c, TW_E_IMG_MEM, SEC(NODES), at + 8);
+        }
+    }
+    return TW_OK;
+}
+
+tw_err_t check_arcs(const check_t *c)
+{
+    for (uint32_t i = 0; i < c->n.arcs; i++) {
+        const uint32_t at = arc_at(c, i);
+        TW_TRY(check_words(c, at));
+        TW_TRY(check_ends(c, i, at));
+        TW_TRY(check_buffer(c, at));
+    }
+    for (uint32_t i = 0; i < c->n.nodes; i++) {
+        TW_TRY(check_refs(c, i));
+        TW_TRY(check_node_formats(c, i));
+    }
+    return TW_OK;
+}
+
+/* ---- loops ---------------------------------------------------------------------- */
+
+typedef struct order {
+    uint16_t *waits;  /* inputs of each node not yet delivered */
+    uint16_t *ready;  /* nodes whose inputs are, in the order found */
+    uint32_t n_ready;
+} order_t;
+
+/* An arc that starts with a frame in it does not make its consumer wait. */
+static bool arc_waits(const check_t *c, uint32_t arc)
+{
+    const uint32_t at = arc_at(c, arc);
+    tw_format_t to;
+    img_format(c->img, tw_bits(tw_img_word(c->img, at, 0), TW_A0_CONSUMER_FORMAT), &to);
+    return tw_bits(tw_img_word(c->img, at, 3), TW_A3_PRODUCER) != TW_ARC_IO &&
+           tw_img_word(c->img, at, 5) < to.frame_bytes;
+}
+
+static void deliver(const check_t *c, order_t *o, uint32_t node)
+{
+    const img_node_parts_t p = img_node_parts(c->img, img_node(c->img, node));
+    for (uint32_t i = p.rx; i < p.rx + p.tx; i++) {
+        const uint32_t arc = tw_bits(img_node_arc(c->img, &p, i), TW_NA_ARC);
+        const uint32_t to = tw_bits(tw_img_word(c->img, arc_at(c, arc), 3), TW_A3_CONSUMER);
+        if (to != TW_ARC_IO && arc_waits(c, arc) && --o->waits[to] == 0) {
+            o->ready[o->n_ready++] = (uint16_t)to;
+        }
+    }
+}
+
+tw_err_t check_loops(const check_t *c)
+{
+    order_t o = {
+        .waits = tw_arena_take(c->scratch, c->n.nodes * sizeof(uint16_t), 2),
+        .ready = tw_arena_take(c->scratch, c->n.nodes * sizeof(uint16_t), 2),
+    };
+    if (o.waits == NULL || o.ready == NULL) {
+        return check_refuse(c, TW_E_NOMEM, 0, (uint32_t)(c->n.nodes * 2u * sizeof(uint16_t)));
+    }
+    for (uint32_t i = 0; i < c->n.nodes; i++) {
+        const img_node_parts_t p = img_node_parts(c->img, img_node(c->img, i));
+        o.waits[i] = 0;
+        for (uint32_t k = 0; k < p.rx; k++) {
+            o.waits[i] = (uint16_t)(o.waits[i] + arc_waits(c, tw_bits(img_node_arc(c->img, &p, k), TW_NA_ARC)));
+        }
+        if (o.waits[i] == 0) {
+            o.ready[o.n_ready++] = (uint16_t)i;
+        }
+    }
+    for (uint32_t k = 0; k < o.n_ready; k++) {
+        deliver(c, &o, o.ready[k]);
+    }
+    for (uint32_t i = 0; i < c->n.nodes; i++) {
+        if (o.waits[i] != 0) {
+            return check_refuse(c, TW_E_IMG_LOOP, SEC(NODES), img_node(c->img, i));
+        }
+    }
+    return TW_OK;
+}
+
+/* ---- scripts ---------------------------------------------------------------------- */
+
+static tw_err_t check_script_entry(const check_t *c, uint32_t i)
+{
+    const img_section_t sec = img_section(c->img, TW_SEC_SCRIPTS);
+    const uint32_t at = img_record(c->img, TW_SEC_SCRIPTS, i, TW_SCRIPT_WORDS);
+    const uint32_t code = tw_img_word(c->img, at, 0), s1 = tw_img_word(c->img, at, 1), s2 = tw_img_word(c->img, at, 2);
+    const uint32_t code_bytes = tw_bits(s1, TW_S1_CODE), pool = tw_bits(s1, TW_S1_LITERALS);
+    const uint32_t bytes = pool != 0 ? tw_round_up(code_bytes, 4) + pool : code_bytes;
+    if (tw_bits(s2, TW_S2_ZERO) != 0) {
+        return check_refuse(c, TW_E_IMG_RESERVED, SEC(SCRIPTS), at + 8);
+    }
+    const bool placed = code % 4 == 0 && code >= sec.at && tw_inside(code, bytes, (uint64_t)sec.at + sec.bytes);
+    if (!placed || code_bytes == 0 || code_bytes % 2 != 0) {
+        return check_refuse(c, TW_E_IMG_SCRIPT, SEC(SCRIPTS), at);
+    }
+    if (tw_bits(s2, TW_S2_REGS) > TW_SCRIPT_REGS || tw_bits(s2, TW_S2_PTRS) > TW_SCRIPT_PTRS ||
+        tw_bits(s2, TW_S2_STACK) > TW_SCRIPT_STACK_MAX) {
+        return check_refuse(c, TW_E_IMG_SCRIPT, SEC(SCRIPTS), at + 8);
+    }
+    const uint32_t s3 = tw_img_word(c->img, at, 3);
+    if (tw_bits(s3, TW_S3_CRC) != tw_crc16(TW_CRC16_INIT, c->img + code, bytes)) {
+        return check_refuse(c, TW_E_IMG_SCRIPT, SEC(SCRIPTS), at + 12);
+    }
+    if (256u * tw_bits(s3, TW_S3_BUDGET) > TW_SCRIPT_BUDGET_MAX) {
+        return check_refuse(c, TW_E_SCR_BUDGET, SEC(SCRIPTS), at + 12);
+    }
+    return TW_OK;
+}
+
+tw_err_t check_scripts(const check_t *c)
+{
+    uint64_t calls[64];
+    for (uint32_t i = 0; i < c->n.scripts; i++) {
+        TW_TRY(check_script_entry(c, i));
+        tw_script_t s;
+        img_script(c->img, i, &s);
+        uint64_t mask = 0;
+        tw_fault_t inner = {0};
+        const tw_err_t err = tw_script_verify(&s, false, &mask, &inner);
+        const uint32_t code = (uint32_t)(s.code - c->img);
+        if (err != TW_OK) {
+            return check_refuse(c, err, SEC(SCRIPTS), code + inner.at);
+        }
+        if (c->n.scripts < 64 && mask >> c->n.scripts != 0) {
+            return check_refuse(c, TW_E_SCR_BAD_TARGET, SEC(SCRIPTS), code);
+        }
+        if (i < TW_COUNT(calls)) {
+            calls[i] = mask;
+        }
+    }
+    if (!graph_calls_acyclic(calls, tw_min_u32(c->n.scripts, TW_COUNT(calls)))) {
+        return check_refuse(c, TW_E_SCR_DEPTH, SEC(SCRIPTS), img_section(c->img, TW_SEC_SCRIPTS).at);
+    }
+    return TW_OK;
+}
+
+/* Take away scripts that call none of the remaining ones, until nothing changes. A script with an
+ * id above 63 can be nobody's callee, so it cannot be part of a circle. */
+bool graph_calls_acyclic(const uint64_t *calls, uint32_t n)
+{
+    uint64_t left = n < 64 ? ((uint64_t)1 << n) - 1 : UINT64_MAX;
+    bool changed = true;
+    while (left != 0 && changed) {
+        changed = false;
+        for (uint32_t i = 0; i < n; i++) {
+            if ((left >> i & 1u) != 0 && (calls[i] & left) == 0) {
+                left &= ~((uint64_t)1 << i);
+                changed = true;
+            }
+        }
+    }
+    return left == 0;
+}

@@ -1,0 +1,277 @@
+/* graph_check_nodes.c - node records, their memory and their boot parameters. */
+#include "engine/graph/graph_priv.h"
+
+/* Our processor number in a multi-processor graph, and what it can execute (0: anything). */
+#ifndef TW_PROCESSOR
+#define TW_PROCESSOR 1u
+#endif
+#ifndef TW_ARCH
+#define TW_ARCH 0u
+#endif
+#define ARCH_SCRIPT 7u
+
+/* The record lies inside the section, also its parts of varying size. */
+static tw_err_t check_record(const check_t *c, uint32_t node, uint32_t *record)
+{
+    const img_section_t sec = img_section(c->img, TW_SEC_NODES);
+    const uint32_t entry = sec.at + 4u * node, at = tw_img_word(c->img, entry, 0);
+    const uint32_t first = sec.at + 4u * c->n.nodes, end = sec.at + sec.bytes;
+    if (at % 4 != 0 || at < first || !tw_inside(at, 16, end)) {
+        return check_refuse(c, TW_E_IMG_NODE, SEC(NODES), entry);
+    }
+    const img_node_parts_t p = img_node_parts(c->img, at);
+    if (p.end > end || p.blocks > TW_MAX_NODE_MEM || p.rx + p.tx > TW_MAX_NODE_ARCS) {
+        return check_refuse(c, TW_E_IMG_NODE, SEC(NODES), at);
+    }
+    *record = at;
+    return TW_OK;
+}
+
+static tw_err_t check_type(const check_t *c, uint32_t at)
+{
+    const uint32_t n0 = tw_img_word(c->img, at, 0), n1 = tw_img_word(c->img, at, 1);
+    const uint32_t proc = tw_bits(n0, TW_N0_PROC), arch = tw_bits(n0, TW_N0_ARCH);
+    if (tw_bits(n0, TW_N0_COMPACT) || tw_bits(n1, TW_N1_DYNAMIC)) {
+        return check_refuse(c, TW_E_IMG_NODE, SEC(NODES), at);
+    }
+    if (tw_bits(n0, TW_N0_KEY)) {
+        return check_refuse(c, TW_E_IMG_NODE_KEY, SEC(NODES), at);
+    }
+    const tw_node_desc_t *d = tw_node_find(tw_img_word(c->img, at, 2));
+    if (d == NULL) {
+        return check_refuse(c, TW_E_IMG_NODE_MISSING, SEC(NODES), at + 8);
+    }
+    const uint32_t version = tw_bits(tw_img_word(c->img, at, 3), TW_N3_VERSION);
+    if (version >> 8 != d->version >> 8 || (version & 255u) > (d->version & 255u)) {
+        return check_refuse(c, TW_E_IMG_NODE_VERSION, SEC(NODES), at + 12);
+    }
+    const bool arch_ok = arch == 0 || arch == ARCH_SCRIPT || TW_ARCH == 0u || arch == TW_ARCH;
+    if ((proc != 0 && proc != TW_PROCESSOR) || !arch_ok) {
+        return check_refuse(c, TW_E_IMG_NODE_ARCH, SEC(NODES), at);
+    }
+    if ((d->services & ~c->board->services) != 0) {
+        return check_refuse(c, TW_E_IMG_SERVICE, SEC(NODES), at + 8);
+    }
+    return TW_OK;
+}
+
+static tw_err_t check_shape(const check_t *c, uint32_t at)
+{
+    const tw_node_desc_t *d = tw_node_find(tw_img_word(c->img, at, 2));
+    const img_node_parts_t p = img_node_parts(c->img, at);
+    const uint32_t n1 = tw_img_word(c->img, at, 1), preset = tw_bits(n1, TW_N1_PRESET);
+    if (p.tx == 0) {
+        return check_refuse(c, TW_E_IMG_NO_TX, SEC(NODES), at + 4);
+    }
+    if (p.rx < d->rx_min || p.rx > d->rx_max || p.tx < d->tx_min || p.tx > d->tx_max || p.blocks < d->n_mem ||
+        tw_bits(n1, TW_N1_SCRIPT) > c->n.scripts) {
+        return check_refuse(c, TW_E_IMG_NODE, SEC(NODES), at + 4);
+    }
+    if (preset != 0 && (d->presets >> preset & 1u) == 0) {
+        return check_refuse(c, TW_E_PARAM_PRESET, SEC(NODES), at + 4);
+    }
+    return TW_OK;
+}
+
+tw_err_t check_nodes(const check_t *c)
+{
+    for (uint32_t i = 0; i < c->n.nodes; i++) {
+        uint32_t at = 0;
+        TW_TRY(check_record(c, i, &at));
+        TW_TRY(check_type(c, at));
+        TW_TRY(check_shape(c, at));
+    }
+    return TW_OK;
+}
+
+/* ---- memory: every block inside its bank, none on another ------------------- */
+
+typedef struct span {
+    uint32_t bank, at, end;
+    uint32_t thread;  /* processor and priority: blocks of one thread never live at once */
+    uint32_t where;   /* image offset of the words that ask for it */
+    uint32_t section;
+    bool working;
+} span_t;
+
+typedef struct spans {
+    span_t *v;
+    uint32_t n;
+} spans_t;
+
+static tw_err_t add_span(const check_t *c, spans_t *s, span_t span, uint32_t vid, uint32_t bytes, tw_err_t err)
+{
+    const int bank = img_bank(c->img, vid);
+    if (bank < 0) {
+        return check_refuse(c, err, span.section, span.where);
+    }
+    const uint32_t at = img_record(c->img, TW_SEC_BANKS, (uint32_t)bank, TW_BANK_WORDS);
+    if (!tw_inside(span.at, bytes, tw_img_word(c->img, at, 1) + tw_img_word(c->img, at, 2))) {
+        return check_refuse(c, err, span.section, span.where);
+    }
+    span.bank = (uint32_t)bank;
+    span.end = span.at + bytes;
+    if (bytes != 0) {
+        s->v[s->n++] = span;
+    }
+    return TW_OK;
+}
+
+static uint32_t bank_align(const check_t *c, uint32_t vid)
+{
+    const int bank = img_bank(c->img, vid);
+    if (bank < 0) {
+        return 1;
+    }
+    const uint32_t at = img_record(c->img, TW_SEC_BANKS, (uint32_t)bank, TW_BANK_WORDS);
+    return tw_max_u32(TW_BANK_ALIGN, 1u << tw_bits(tw_img_word(c->img, at, 0), TW_B0_ALIGN));
+}
+
+static tw_err_t check_block(const check_t *c, spans_t *s, uint32_t record, uint32_t m)
+{
+    const img_node_parts_t p = img_node_parts(c->img, record);
+    const uint32_t n0 = tw_img_word(c->img, record, 0), at = p.blocks_at + 4u * TW_NODE_BLOCK_WORDS * m;
+    const uint32_t w = tw_img_word(c->img, at, 0), offset = tw_img_word(c->img, at, 1), bytes = tw_img_word(c->img, at, 2);
+    const uint32_t type = tw_bits(w, TW_NB_TYPE), vid = tw_bits(w, TW_NB_VID), swap = tw_bits(w, TW_NB_SWAP);
+    const tw_node_desc_t *d = tw_node_find(tw_img_word(c->img, record, 2));
+    if (tw_bits(w, TW_NB_ZERO) != 0) {
+        return check_refuse(c, TW_E_IMG_RESERVED, SEC(NODES), at);
+    }
+    if (swap != 0) {
+        return check_refuse(c, TW_E_IMG_MEM_SWAP, SEC(NODES), at);
+    }
+    const bool working = type == 1 || type == 2;
+    if (m < d->n_mem) {
+        const uint32_t align = tw_max_u32(d->mem[m].align, 4);
+        if (offset % align != 0 || align > bank_align(c, vid) || (working && d->mem[m].type == 0)) {
+            return check_refuse(c, TW_E_IMG_MEM, SEC(NODES), at);
+        }
+    }
+    const span_t span = {.at = offset, .where = at, .section = SEC(NODES), .working = working,
+                         .thread = tw_bits(n0, TW_N0_PROC) << 2 | tw_bits(n0, TW_N0_RTOS)};
+    return add_span(c, s, span, vid, bytes, TW_E_IMG_MEM);
+}
+
+static tw_err_t add_arc_span(const check_t *c, spans_t *s, uint32_t arc)
+{
+    const uint32_t at = img_record(c->img, TW_SEC_ARCS, arc, TW_ARC_WORDS);
+    const span_t span = {.at = tw_img_word(c->img, at, 1), .where = at + 4, .section = SEC(ARCS)};
+    if (span.at % 4 != 0) {
+        return check_refuse(c, TW_E_IMG_ARC_BUFFER, SEC(ARCS), at + 4);
+    }
+    return add_span(c, s, span, tw_bits(tw_img_word(c->img, at, 0), TW_A0_VID), tw_img_word(c->img, at, 2),
+                    TW_E_IMG_ARC_BUFFER);
+}
+
+static bool span_after(const span_t *a, const span_t *b)
+{
+    return a->bank != b->bank ? a->bank > b->bank : a->at > b->at;
+}
+
+static void sift_down(span_t *v, uint32_t root, uint32_t n)
+{
+    for (uint32_t child = 2 * root + 1; child < n; child = 2 * root + 1) {
+        if (child + 1 < n && span_after(&v[child + 1], &v[child])) {
+            child++;
+        }
+        if (!span_after(&v[child], &v[root])) {
+            return;
+        }
+        const span_t t = v[root];
+        v[root] = v[child];
+        v[child] = t;
+        root = child;
+    }
+}
+
+/* Heap sort: in place, no recursion, and no input makes it slow. */
+static void sort_spans(spans_t *s)
+{
+    for (uint32_t i = s->n / 2; i-- > 0;) {
+        sift_down(s->v, i, s->n);
+    }
+    for (uint32_t n = s->n; n > 1; n--) {
+        const span_t t = s->v[0];
+        s->v[0] = s->v[n - 1];
+        s->v[n - 1] = t;
+        sift_down(s->v, 0, n - 1);
+    }
+}
+
+/* Sweep in rising order, keeping the furthest end seen of static spans and of working spans, the
+ * latter with its thread: overlays are legal only inside one thread. */
+static tw_err_t sweep(const check_t *c, const spans_t *s)
+{
+    uint32_t bank = UINT32_MAX, static_end = 0, working_end = 0, thread = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        const span_t *p = &s->v[i];
+        if (p->bank != bank) {
+            bank = p->bank;
+            static_end = working_end = 0;
+        }
+        const bool on_working = p->at < working_end && (!p->working || p->thread != thread);
+        if (p->at < static_end || on_working) {
+            return check_refuse(c, p->section == SEC(ARCS) ? TW_E_IMG_ARC_BUFFER : TW_E_IMG_MEM, p->section, p->where);
+        }
+        if (!p->working) {
+            static_end = p->end;
+        } else {
+            working_end = tw_max_u32(working_end, p->end);
+            thread = p->thread;
+        }
+    }
+    return TW_OK;
+}
+
+tw_err_t check_memory(const check_t *c)
+{
+    uint32_t n = c->n.arcs;
+    for (uint32_t i = 0; i < c->n.nodes; i++) {
+        n += img_node_parts(c->img, img_node(c->img, i)).blocks;
+    }
+    spans_t s = {.v = tw_arena_take(c->scratch, n * sizeof(span_t), _Alignof(span_t))};
+    if (s.v == NULL) {
+        return check_refuse(c, TW_E_NOMEM, 0, (uint32_t)(n * sizeof(span_t)));
+    }
+    for (uint32_t i = 0; i < c->n.nodes; i++) {
+        const uint32_t record = img_node(c->img, i), blocks = img_node_parts(c->img, record).blocks;
+        for (uint32_t m = 0; m < blocks; m++) {
+            TW_TRY(check_block(c, &s, record, m));
+        }
+    }
+    for (uint32_t i = 0; i < c->n.arcs; i++) {
+        TW_TRY(add_arc_span(c, &s, i));
+    }
+    sort_spans(&s);
+    return sweep(c, &s);
+}
+
+/* ---- boot parameters ---------------------------------------------------------- */
+
+static tw_err_t check_boot(const check_t *c, uint32_t record)
+{
+    const img_node_parts_t p = img_node_parts(c->img, record);
+    if (p.params_at == 0) {
+        return TW_OK;
+    }
+    const img_section_t sec = img_section(c->img, TW_SEC_PARAMS);
+    const uint32_t offset = tw_img_word(c->img, p.params_at, 0), word = tw_img_word(c->img, p.params_at, 1);
+    const uint32_t bytes = tw_bits(word, TW_NP_BYTES), tag = tw_bits(word, TW_NP_TAG);
+    if (!tw_inside(offset, bytes, sec.bytes) || tag > TW_TAG_ALL) {
+        return check_refuse(c, TW_E_IMG_PARAM, SEC(NODES), p.params_at);
+    }
+    tw_format_t f;
+    img_format(c->img, img_ref_format(c->img, img_node_arc(c->img, &p, 0), p.rx == 0), &f);
+    tw_fault_t inner = {0};
+    const tw_node_desc_t *d = tw_node_find(tw_img_word(c->img, record, 2));
+    const tw_err_t err = tw_param_check(d, &f, tag, 0, c->img + sec.at + offset, bytes, &inner);
+    return err == TW_OK ? TW_OK : check_refuse(c, err, SEC(PARAMS), sec.at + offset);
+}
+
+tw_err_t check_boot_params(const check_t *c)
+{
+    for (uint32_t i = 0; i < c->n.nodes; i++) {
+        TW_TRY(check_boot(c, img_node(c->img, i)));
+    }
+    return TW_OK;
+}

@@ -1,0 +1,215 @@
+/* graph_flow.c - data entering and leaving arcs: IOs, concealment, overflow, taps, events.
+ *
+ * Nothing is lost silently: each hole and each frame that found no room is counted at its arc, and
+ * the first of a series is an event. Which data is lost is the arc's policy.
+ */
+#include "engine/graph/graph_priv.h"
+
+enum { UNDER_ZERO = 0, UNDER_REPEAT = 1, UNDER_HOLD = 2, UNDER_SCRIPT = 3 };
+enum { OVER_NEWEST = 0, OVER_FADE = 1, OVER_OLDEST = 2, OVER_SCRIPT = 3 };
+
+void flow_event(tw_graph_t *g, uint16_t kind, uint32_t at, int64_t value, tw_err_t err)
+{
+    const tw_graph_event_t ev = {.kind = kind, .err = err, .at = at, .value = value};
+    if (g->env.host.event != NULL) {
+        g->env.host.event(g->env.host.ctx, &ev);
+    }
+}
+
+void flow_underflow(tw_graph_t *g, uint32_t arc)
+{
+    tw_arc_t *a = &g->arcs[arc];
+    tw_gauge_add(&a->underflows, 1);
+    if (!a->underflow_series) {
+        a->underflow_series = true;
+        flow_event(g, TW_GEV_FLOW, arc, 0, TW_OK);
+    }
+}
+
+void flow_overflow(tw_graph_t *g, uint32_t arc)
+{
+    tw_arc_t *a = &g->arcs[arc];
+    tw_gauge_add(&a->overflows, 1);
+    if (!a->overflow_series) {
+        a->overflow_series = true;
+        flow_event(g, TW_GEV_FLOW, arc, 1, TW_OK);
+    }
+}
+
+void flow_wrote(tw_graph_t *g, tw_arc_t *a, uint8_t *data, uint32_t bytes)
+{
+    if (bytes == 0) {
+        return;
+    }
+    tw_arc_commit(a, bytes);
+    a->stamp_us = g->now_us;
+    if (a->taps != NULL && g->env.host.tap != NULL) {
+        g->env.host.tap(g->env.host.ctx, a->taps, data, bytes);
+    }
+}
+
+/* Bytes of one instant (a sample of every channel), 0 when instants are not bytes in a row. */
+static uint32_t instant_bytes(const tw_graph_t *g, uint32_t arc)
+{
+    const tw_format_t *f = &g->formats[tw_graph_arc_format(g, arc, false)];
+    const uint32_t bits = tw_raw_bits(f->raw);
+    return bits % 8 != 0 || f->ts != 0 || (f->interleave != 0 && f->channels > 1) ? 0 : bits / 8 * f->channels;
+}
+
+/* Go on with the last instant there is: in this frame, else in the frame before. */
+static void hold(const tw_graph_t *g, uint32_t arc, uint8_t *frame, uint32_t got)
+{
+    const tw_arc_t *a = &g->arcs[arc];
+    const uint32_t n = instant_bytes(g, arc);
+    if (n == 0) {
+        memcpy(frame + got, a->last + got, a->in_frame - got);
+        return;
+    }
+    got -= got % n;
+    for (; got + n <= a->in_frame; got += n) {
+        memcpy(frame + got, got >= n ? frame + got - n : a->last + a->in_frame - n, n);
+    }
+}
+
+void flow_conceal(tw_graph_t *g, uint32_t arc, uint8_t *frame, uint32_t got)
+{
+    const tw_arc_t *a = &g->arcs[arc];
+    if (a->last == NULL) {
+        memset(frame + got, 0, a->in_frame - got);
+        return;
+    }
+    switch (a->underflow) {
+    case UNDER_HOLD:
+        hold(g, arc, frame, got);
+        break;
+    case UNDER_REPEAT:
+    case UNDER_SCRIPT:
+        memcpy(frame + got, a->last + got, a->in_frame - got);
+        break;
+    default:
+        memset(frame + got, 0, a->in_frame - got);
+        break;
+    }
+}
+
+static void drop_oldest(tw_arc_t *a, uint32_t need)
+{
+    while (tw_arc_free(a) < need) {
+        tw_arc_consume(a, tw_min_u32(a->out_frame, tw_arc_fill(a)));
+    }
+}
+
+/* Room for one producer frame, by the arc's overflow policy; NULL: the frame is to be dropped.
+ * Cross-fading is a drop of the newest frame here: see docs/GRAPH_IMAGE.md "Flow errors". */
+uint8_t *flow_room(tw_graph_t *g, uint32_t arc)
+{
+    tw_arc_t *a = &g->arcs[arc];
+    uint8_t *room = tw_arc_room(a, a->in_frame);
+    if (room != NULL) {
+        a->overflow_series = false;
+        return room;
+    }
+    flow_overflow(g, arc);
+    if (a->overflow != OVER_OLDEST) {
+        return NULL;
+    }
+    drop_oldest(a, a->in_frame);
+    return tw_arc_room(a, a->in_frame);
+}
+
+uint32_t flow_write(tw_graph_t *g, uint32_t arc, const uint8_t *data, uint32_t bytes)
+{
+    tw_arc_t *a = &g->arcs[arc];
+    uint32_t done = 0;
+    for (; done + a->in_frame <= bytes; done += a->in_frame) {
+        uint8_t *room = flow_room(g, arc);
+        if (room == NULL) {
+            break;
+        }
+        memcpy(room, data + done, a->in_frame);
+        flow_wrote(g, a, room, a->in_frame);
+    }
+    return done;
+}
+
+static uint32_t board_read(tw_graph_t *g, const tw_graph_io_t *io, uint8_t *dst)
+{
+    const tw_board_t *b = g->env.board;
+    return b->read == NULL ? 0 : tw_min_u32(b->read(b->ctx, io->hwid, g->tick, dst, io->frame), io->frame);
+}
+
+/* A frame is fetched even when the arc is full: the source's time goes on. */
+static void rated_in(tw_graph_t *g, const tw_graph_io_t *io)
+{
+    uint8_t *room = flow_room(g, io->arc_index);
+    uint8_t *dst = room != NULL ? room : g->scratch;
+    const uint32_t got = board_read(g, io, dst);
+    if (got < io->frame) {
+        flow_underflow(g, io->arc_index);
+        flow_conceal(g, io->arc_index, dst, got);
+    } else {
+        io->arc->underflow_series = false;
+    }
+    if (room != NULL) {
+        flow_wrote(g, io->arc, room, io->frame);
+    }
+}
+
+/* Without a rate there are no holes: what came is appended, a full arc is not asked for. */
+static void asynchronous_in(tw_graph_t *g, const tw_graph_io_t *io)
+{
+    uint8_t *room = tw_arc_room(io->arc, io->frame);
+    if (room != NULL) {
+        flow_wrote(g, io->arc, room, board_read(g, io, room));
+    }
+}
+
+void flow_ios_in(tw_graph_t *g)
+{
+    for (uint32_t i = 0; i < g->n_ios; i++) {
+        tw_graph_io_t *io = &g->ios[i];
+        if (io->tx) {
+            continue;
+        }
+        if (!io->rated) {
+            asynchronous_in(g, io);
+            continue;
+        }
+        io->phase += io->step;
+        if (io->phase >= io->period) {
+            io->phase -= io->period;
+            rated_in(g, io);
+        }
+    }
+}
+
+void flow_ios_out(tw_graph_t *g)
+{
+    const tw_board_t *b = g->env.board;
+    for (uint32_t i = 0; i < g->n_ios; i++) {
+        const tw_graph_io_t *io = &g->ios[i];
+        while (io->tx && tw_arc_fill(io->arc) >= io->frame) {
+            const uint32_t took =
+                b->write == NULL ? 0 : b->write(b->ctx, io->hwid, g->tick, tw_arc_data(io->arc), io->frame);
+            tw_arc_consume(io->arc, io->frame);
+            if (took >= io->frame) {
+                io->arc->overflow_series = false;
+            } else {
+                flow_overflow(g, io->arc_index);
+            }
+        }
+    }
+}
+
+uint32_t tw_graph_arc_format(const tw_graph_t *g, uint32_t arc, bool consumer)
+{
+    const uint32_t a0 = tw_img_word(g->img, img_record(g->img, TW_SEC_ARCS, arc, TW_ARC_WORDS), 0);
+    return consumer ? tw_bits(a0, TW_A0_CONSUMER_FORMAT) : tw_bits(a0, TW_A0_PRODUCER_FORMAT);
+}
+
+void tw_graph_arc_ends(const tw_graph_t *g, uint32_t arc, uint32_t *from, uint32_t *to)
+{
+    const uint32_t a3 = tw_img_word(g->img, img_record(g->img, TW_SEC_ARCS, arc, TW_ARC_WORDS), 3);
+    *from = tw_bits(a3, TW_A3_PRODUCER);
+    *to = tw_bits(a3, TW_A3_CONSUMER);
+}

@@ -1,0 +1,368 @@
+/* graph_load.c - from a verified image to run-time state: everything decoded once.
+ *
+ * All memory is taken here, front to back, from one arena; the run needs none.
+ * The image was verified, so only memory can be missing.
+ */
+#include "engine/base/crc.h"
+#include "engine/graph/graph_priv.h"
+#include "engine/node/kernels.h"
+
+/* Where memory is taken from, and by how much it is short. Later takes are tried too, so that the
+ * refusal can say how much more a graph needs. */
+typedef struct taker {
+    tw_arena_t *arena;
+    uint64_t missing;
+} taker_t;
+
+static void *take(taker_t *t, size_t count, size_t size, size_t align)
+{
+    void *p = tw_arena_take(t->arena, count * size, align);
+    if (p == NULL) {
+        t->missing += (uint64_t)count * size;
+    }
+    return p;
+}
+#define TAKE(t, type, count) ((type *)take((t), (count), sizeof(type), _Alignof(type)))
+
+static uint32_t ref_count(const uint8_t *img, uint32_t nodes)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < nodes; i++) {
+        const img_node_parts_t p = img_node_parts(img, img_node(img, i));
+        n += p.rx + p.tx;
+    }
+    return n;
+}
+
+static bool take_tables(tw_graph_t *g, taker_t *t, tw_graph_ref_t **refs)
+{
+    g->formats = TAKE(t, tw_format_t, g->n_formats);
+    g->nodes = TAKE(t, tw_graph_node_t, g->n_nodes);
+    *refs = TAKE(t, tw_graph_ref_t, ref_count(g->img, g->n_nodes));
+    g->arcs = TAKE(t, tw_arc_t, g->n_arcs);
+    g->ios = TAKE(t, tw_graph_io_t, g->n_ios);
+    g->scripts = TAKE(t, tw_graph_script_t, g->n_scripts);
+    g->banks = TAKE(t, uint8_t *, g->n_banks);
+    g->script_ctx = g->n_scripts != 0 ? TAKE(t, tw_script_ctx_t, 1) : NULL;
+    return t->missing == 0;
+}
+
+static bool place_banks(tw_graph_t *g, taker_t *t)
+{
+    for (uint32_t i = 0; i < g->n_banks; i++) {
+        const uint32_t at = img_record(g->img, TW_SEC_BANKS, i, TW_BANK_WORDS);
+        const uint32_t bytes = tw_img_word(g->img, at, 1) + tw_img_word(g->img, at, 2);
+        const uint32_t align = 1u << tw_bits(tw_img_word(g->img, at, 0), TW_B0_ALIGN);
+        g->banks[i] = take(t, bytes, 1, tw_max_u32(align, TW_BANK_ALIGN));
+    }
+    return t->missing == 0;
+}
+
+static void fill_bank(const tw_graph_t *g, uint32_t bank)
+{
+    const uint32_t at = img_record(g->img, TW_SEC_BANKS, bank, TW_BANK_WORDS);
+    const uint32_t bytes = tw_img_word(g->img, at, 1) + tw_img_word(g->img, at, 2);
+    uint8_t pattern[4];
+    tw_put_le32(pattern, tw_img_word(g->img, at, 3));
+    for (uint32_t i = 0; i < bytes; i++) {
+        g->banks[bank][i] = pattern[i & 3u];
+    }
+}
+
+static void decode_arc(tw_graph_t *g, uint32_t i)
+{
+    const uint32_t at = img_record(g->img, TW_SEC_ARCS, i, TW_ARC_WORDS);
+    const uint32_t a0 = tw_img_word(g->img, at, 0), a4 = tw_img_word(g->img, at, 4);
+    tw_arc_t *a = &g->arcs[i];
+    memset(a, 0, sizeof *a);
+    a->buf = g->banks[img_bank(g->img, tw_bits(a0, TW_A0_VID))] + tw_img_word(g->img, at, 1);
+    a->size = tw_img_word(g->img, at, 2);
+    a->in_frame = g->formats[tw_bits(a0, TW_A0_PRODUCER_FORMAT)].frame_bytes;
+    a->out_frame = g->formats[tw_bits(a0, TW_A0_CONSUMER_FORMAT)].frame_bytes;
+    a->underflow = (uint8_t)tw_bits(a4, TW_A4_UNDERFLOW);
+    a->overflow = (uint8_t)tw_bits(a4, TW_A4_OVERFLOW);
+}
+
+/* Initial data: from PARAMS or zero; a delay is an arc that starts with zero frames. */
+static void prefill_arc(tw_graph_t *g, uint32_t i)
+{
+    const uint32_t at = img_record(g->img, TW_SEC_ARCS, i, TW_ARC_WORDS), fill = tw_img_word(g->img, at, 5);
+    tw_arc_t *a = &g->arcs[i];
+    tw_arc_clear(a);
+    if (tw_bits(tw_img_word(g->img, at, 0), TW_A0_PREFILL)) {
+        memcpy(a->buf, g->img + img_section(g->img, TW_SEC_PARAMS).at + tw_img_word(g->img, at, 6), fill);
+    } else {
+        memset(a->buf, 0, fill);
+    }
+    tw_gauge_set(&a->write, fill);
+}
+
+static void decode_refs(tw_graph_t *g, tw_graph_node_t *n, tw_graph_ref_t *refs)
+{
+    const img_node_parts_t p = img_node_parts(g->img, n->record);
+    n->refs = refs;
+    for (uint32_t i = 0; i < p.rx + p.tx; i++) {
+        const uint32_t ref = img_node_arc(g->img, &p, i);
+        refs[i] = (tw_graph_ref_t){
+            .arc = (uint16_t)tw_bits(ref, TW_NA_ARC),
+            .hqos = (uint8_t)tw_bits(ref, TW_NA_HQOS),
+            .lock = (uint8_t)tw_bits(ref, TW_NA_LOCK),
+            .param = (uint8_t)tw_bits(ref, TW_NA_PARAM),
+        };
+        n->hqos |= refs[i].hqos;
+    }
+}
+
+static void decode_node(tw_graph_t *g, uint32_t i, tw_graph_ref_t *refs)
+{
+    const uint32_t record = img_node(g->img, i);
+    const uint32_t n1 = tw_img_word(g->img, record, 1), script = tw_bits(n1, TW_N1_SCRIPT);
+    tw_graph_node_t *n = &g->nodes[i];
+    memset(n, 0, sizeof *n);
+    n->record = record;
+    n->desc = tw_node_find(tw_img_word(g->img, record, 2));
+    n->rx = (uint8_t)tw_bits(n1, TW_N1_RX);
+    n->tx = (uint8_t)tw_bits(n1, TW_N1_TX);
+    const uint32_t reruns = tw_bits(n1, TW_N1_RERUNS);
+    n->reruns = (uint8_t)(reruns != 0 && reruns < TW_MAX_RERUNS ? reruns : TW_MAX_RERUNS);
+    n->command = tw_put_bits(tw_bits(tw_img_word(g->img, record, 3), TW_N3_TRACE), TW_LO(TW_CMD_TRACE));
+    decode_refs(g, n, refs);
+    const bool is_script = (n->desc->services & TW_SVC_SCRIPT) != 0;
+    n->script = (int16_t)(is_script ? -1 : (int)script - 1);
+    n->own_script = (int16_t)(is_script ? (int)script - 1 : -1);
+    const uint32_t ref = img_node_arc(g->img, &(img_node_parts_t){.arcs_at = record + 16}, 0);
+    n->fmt = &g->formats[img_ref_format(g->img, ref, n->rx == 0)];
+}
+
+static void decode_io(tw_graph_t *g, uint32_t i)
+{
+    const uint32_t at = img_record(g->img, TW_SEC_IOS, i, TW_IO_WORDS);
+    const uint32_t i0 = tw_img_word(g->img, at, 0), i1 = tw_img_word(g->img, at, 1);
+    const tw_format_t *f = &g->formats[tw_bits(i1, TW_I1_FORMAT)];
+    g->ios[i] = (tw_graph_io_t){
+        .hwid = tw_bits(i0, TW_I0_HWID),
+        .tx = tw_bits(i0, TW_I0_TX),
+        .arc_index = tw_bits(i1, TW_I1_ARC),
+        .arc = &g->arcs[tw_bits(i1, TW_I1_ARC)],
+        .frame = f->frame_bytes,
+        .rated = f->rate_hz > 0.0f && f->samples != 0,
+    };
+}
+
+static const tw_format_t *io_format(const tw_graph_t *g, uint32_t i)
+{
+    const uint32_t at = img_record(g->img, TW_SEC_IOS, i, TW_IO_WORDS);
+    return &g->formats[tw_bits(tw_img_word(g->img, at, 1), TW_I1_FORMAT)];
+}
+
+/* The rated IO of this direction with the shortest frame; its frame is the block. */
+static const tw_format_t *shortest(const tw_graph_t *g, bool tx)
+{
+    const tw_format_t *best = NULL;
+    for (uint32_t i = 0; i < g->n_ios; i++) {
+        const tw_format_t *f = io_format(g, i);
+        if (g->ios[i].rated && g->ios[i].tx == tx &&
+            (best == NULL || (double)f->samples * (double)best->rate_hz < (double)best->samples * (double)f->rate_hz)) {
+            best = f;
+        }
+    }
+    return best;
+}
+
+/* An IO is due when its phase, stepped by each block, reaches its period. Both are cross products
+ * of samples and rates, so for integral rates the doubles are exact and nothing ever drifts. */
+static void set_periods(tw_graph_t *g)
+{
+    const tw_format_t *rx = shortest(g, false), *block = rx != NULL ? rx : shortest(g, true);
+    g->period_s = block != NULL ? block->samples / (double)block->rate_hz : 0.001;
+    for (uint32_t i = 0; i < g->n_ios; i++) {
+        const tw_format_t *f = io_format(g, i);
+        if (g->ios[i].rated && block != NULL) {
+            g->ios[i].step = (double)block->samples * (double)f->rate_hz;
+            g->ios[i].period = (double)block->rate_hz * f->samples;
+            g->ios[i].phase = g->ios[i].period - g->ios[i].step; /* due in the first block */
+        }
+    }
+}
+
+static bool take_scripts(tw_graph_t *g, taker_t *t)
+{
+    for (uint32_t i = 0; i < g->n_scripts; i++) {
+        tw_graph_script_t *s = &g->scripts[i];
+        memset(s, 0, sizeof *s);
+        img_script(g->img, i, &s->boot);
+        tw_fault_t unused;
+        (void)tw_script_verify(&s->boot, false, &s->calls, &unused);
+        if (TW_SCRIPT_LIVE_BYTES != 0u) {
+            s->live = take(t, TW_SCRIPT_LIVE_BYTES, 1, 8);
+        }
+        s->code = s->boot;
+        const uint32_t bytes =
+            s->code.pool_bytes != 0 ? tw_round_up(s->code.code_bytes, 4) + s->code.pool_bytes : s->code.code_bytes;
+        tw_gauge_set(&s->bytes, bytes);
+        tw_gauge_set(&s->crc, tw_crc32c(0, s->code.code, bytes));
+    }
+    return t->missing == 0;
+}
+
+/* Concealment by repeating needs the last frame after it was consumed; only arcs that can be
+ * concealed and ask for it pay for the copy. */
+static bool needs_last(const tw_graph_t *g, uint32_t arc)
+{
+    const uint32_t a3 = tw_img_word(g->img, img_record(g->img, TW_SEC_ARCS, arc, TW_ARC_WORDS), 3);
+    const uint32_t to = tw_bits(a3, TW_A3_CONSUMER);
+    const bool concealed = tw_bits(a3, TW_A3_PRODUCER) == TW_ARC_IO || (to != TW_ARC_IO && g->nodes[to].hqos);
+    return concealed && g->arcs[arc].underflow != 0;
+}
+
+static bool take_frames(tw_graph_t *g, taker_t *t)
+{
+    uint32_t scratch = 0;
+    for (uint32_t i = 0; i < g->n_arcs; i++) {
+        tw_arc_t *a = &g->arcs[i];
+        if (needs_last(g, i)) {
+            a->last = take(t, a->in_frame, 1, 8);
+        }
+        if (a->last != NULL) {
+            memset(a->last, 0, a->in_frame);
+        }
+        scratch = tw_max_u32(scratch, a->in_frame);
+    }
+    g->scratch = take(t, scratch, 1, 8);
+    return t->missing == 0;
+}
+
+static bool take_all(tw_graph_t *g, taker_t *t)
+{
+    tw_graph_ref_t *refs = NULL;
+    const bool tables = take_tables(g, t, &refs), banks = tables && place_banks(g, t);
+    if (!banks) {
+        return false;
+    }
+    for (uint32_t i = 0; i < g->n_formats; i++) {
+        img_format(g->img, i, &g->formats[i]);
+    }
+    for (uint32_t i = 0; i < g->n_banks; i++) {
+        fill_bank(g, i);
+    }
+    for (uint32_t i = 0; i < g->n_arcs; i++) {
+        decode_arc(g, i);
+    }
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        decode_node(g, i, refs);
+        refs += g->nodes[i].rx + g->nodes[i].tx;
+    }
+    for (uint32_t i = 0; i < g->n_ios; i++) {
+        decode_io(g, i);
+    }
+    return take_scripts(g, t) && take_frames(g, t);
+}
+
+/* ---- RESET ------------------------------------------------------------------ */
+
+static void boot_params(tw_graph_t *g, tw_graph_node_t *n, const img_node_parts_t *p)
+{
+    if (p->params_at == 0) {
+        return;
+    }
+    const uint32_t word = tw_img_word(g->img, p->params_at, 1);
+    const uint8_t *value = g->img + img_section(g->img, TW_SEC_PARAMS).at + tw_img_word(g->img, p->params_at, 0);
+    (void)tw_graph_set_param(g, (uint32_t)(n - g->nodes), tw_bits(word, TW_NP_TAG), value, tw_bits(word, TW_NP_BYTES));
+}
+
+static void fill_reset(tw_graph_t *g, const tw_graph_node_t *n, const img_node_parts_t *p, tw_node_reset_t *r)
+{
+    *r = (tw_node_reset_t){.svc = &g->svc, .rx = n->rx, .tx = n->tx, .script = n->own_script};
+    for (uint32_t i = 0; i < p->blocks; i++) {
+        const uint32_t at = p->blocks_at + 4u * TW_NODE_BLOCK_WORDS * i;
+        const int bank = img_bank(g->img, tw_bits(tw_img_word(g->img, at, 0), TW_NB_VID));
+        r->mem[i] = g->banks[bank] + tw_img_word(g->img, at, 1);
+        r->mem_bytes[i] = tw_img_word(g->img, at, 2);
+    }
+    for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx; i++) {
+        r->fmt[i] = &g->formats[img_ref_format(g->img, img_node_arc(g->img, p, i), i >= n->rx)];
+    }
+}
+
+void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
+{
+    tw_graph_node_t *n = &g->nodes[node];
+    const img_node_parts_t p = img_node_parts(g->img, n->record);
+    const uint32_t image_preset = tw_bits(tw_img_word(g->img, n->record, 1), TW_N1_PRESET);
+    tw_node_reset_t r;
+    fill_reset(g, n, &p, &r);
+    n->inst = r.mem[0];
+    tw_xdm_t data = {.ptr = &r, .bytes = sizeof r};
+    const uint32_t cmd = TW_CMD_RESET | tw_put_bits(warm, TW_LO(TW_CMD_WARM)) | n->command |
+                         tw_put_bits(preset < 0 ? image_preset : (uint32_t)preset, TW_LO(TW_CMD_PRESET));
+    uint32_t state = 0;
+    const uint32_t caller = g->current;
+    g->current = node;
+    const uint32_t err = n->desc->run(cmd, n->inst, &data, &state);
+    g->current = caller;
+    if (err != 0) {
+        node_error(g, node, err);
+    } else if (preset < 0) {
+        boot_params(g, n, &p);
+    }
+}
+
+void tw_graph_reset(tw_graph_t *g, bool warm)
+{
+    for (uint32_t i = 0; i < g->n_arcs; i++) {
+        prefill_arc(g, i);
+    }
+    for (uint32_t i = 0; i < g->n_scripts; i++) {
+        tw_graph_enable_script(g, i, true);
+    }
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        g->nodes[i].failed = false;
+        tw_graph_reset_node(g, i, -1, warm);
+    }
+}
+
+void tw_graph_stop(tw_graph_t *g)
+{
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        uint32_t state = 0;
+        tw_xdm_t none = {0};
+        g->current = i;
+        (void)g->nodes[i].desc->run(TW_CMD_STOP | g->nodes[i].command, g->nodes[i].inst, &none, &state);
+    }
+}
+
+tw_err_t tw_graph_load(tw_graph_t *g, const uint8_t *img, const tw_graph_env_t *env, tw_arena_t *arena,
+                       tw_fault_t *fault)
+{
+    const size_t mark = arena->used;
+    const img_counts_t n = img_counts(img);
+    memset(g, 0, sizeof *g);
+    g->env = *env;
+    g->img = img;
+    g->n_nodes = n.nodes;
+    g->n_arcs = n.arcs;
+    g->n_ios = n.ios;
+    g->n_scripts = n.scripts;
+    g->n_formats = n.formats;
+    g->n_banks = n.banks;
+    g->debug_fields = (uint8_t)tw_bits(tw_img_word(img, 0, TW_W_CONTROL), TW_W7_DEBUG_SCRIPT);
+    taker_t t = {.arena = arena};
+    if (!take_all(g, &t)) {
+        arena->used = mark;
+        *fault = (tw_fault_t){.err = TW_E_NOMEM, .at = (uint32_t)(t.missing < UINT32_MAX ? t.missing : UINT32_MAX)};
+        return TW_E_NOMEM;
+    }
+    set_periods(g);
+    tw_services_default(&g->svc);
+    g->svc.ctx = g;
+    g->svc.mask = env->board->services;
+    g->svc.run_script = script_call_node;
+    script_init(g);
+    tw_graph_reset(g, false);
+    if (g->node_fault.err != TW_OK) {
+        tw_graph_stop(g);
+        arena->used = mark;
+        *fault = g->node_fault;
+    }
+    return g->node_fault.err;
+}

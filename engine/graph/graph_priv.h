@@ -1,0 +1,107 @@
+/* graph_priv.h - reading verified and unverified images; shared by the files of this folder. */
+#pragma once
+#include "engine/graph/graph.h"
+
+/** Runs of one node in one block: a loop of arcs with delay would otherwise never end. */
+#ifndef TW_MAX_BLOCK_RUNS
+#define TW_MAX_BLOCK_RUNS 64u
+#endif
+/** Arrays start on this alignment; banks on theirs if it is larger. */
+#define TW_BANK_ALIGN 16u
+
+typedef struct img_section {
+    uint32_t at, bytes;
+} img_section_t;
+
+static inline img_section_t img_section(const uint8_t *img, tw_section_t s)
+{
+    return (img_section_t){tw_img_word(img, 0, TW_W_DIRECTORY + 2u * (uint32_t)s),
+                           tw_img_word(img, 0, TW_W_DIRECTORY + 2u * (uint32_t)s + 1)};
+}
+
+/** Byte offset of record i of a section of fixed-size records. */
+static inline uint32_t img_record(const uint8_t *img, tw_section_t s, uint32_t i, uint32_t words)
+{
+    return img_section(img, s).at + 4u * words * i;
+}
+
+/** Byte offset of a node's record; the offset table is verified. */
+static inline uint32_t img_node(const uint8_t *img, uint32_t node)
+{
+    return tw_img_word(img, img_section(img, TW_SEC_NODES).at, node);
+}
+
+typedef struct img_counts {
+    uint32_t nodes, arcs, formats, ios, scripts, banks;
+} img_counts_t;
+
+static inline img_counts_t img_counts(const uint8_t *img)
+{
+    const uint32_t a = tw_img_word(img, 0, TW_W_COUNTS), b = tw_img_word(img, 0, TW_W_COUNTS2);
+    return (img_counts_t){
+        .nodes = tw_bits(a, TW_W12_NODES),
+        .arcs = tw_bits(a, TW_W12_ARCS),
+        .formats = tw_bits(b, TW_W13_FORMATS),
+        .ios = tw_bits(b, TW_W13_IOS),
+        .scripts = tw_bits(b, TW_W13_SCRIPTS),
+        .banks = tw_bits(b, TW_W13_BANKS),
+    };
+}
+
+/* A node record has parts of varying size; these are their byte offsets. */
+typedef struct img_node_parts {
+    uint32_t rx, tx, blocks;
+    uint32_t arcs_at, blocks_at, params_at, end; /* params_at 0: none */
+} img_node_parts_t;
+
+img_node_parts_t img_node_parts(const uint8_t *img, uint32_t record);
+/** Halfword i of the arc list. */
+uint32_t img_node_arc(const uint8_t *img, const img_node_parts_t *p, uint32_t i);
+/** Index of the bank with this VID, or -1. */
+int img_bank(const uint8_t *img, uint32_t vid);
+void img_format(const uint8_t *img, uint32_t index, tw_format_t *out);
+void img_script(const uint8_t *img, uint32_t index, tw_script_t *out);
+/** Bytes a node type asks for block m, without the graph's own extra. */
+double img_mem_need(const tw_node_desc_t *d, uint32_t m, const tw_format_t *const *fmt, uint32_t n_fmt);
+/** Format of entry i of a node's arc list, as that node sees it. */
+uint32_t img_ref_format(const uint8_t *img, uint32_t ref, bool tx);
+
+/** No script reaches itself. @param calls  mask of each of the first n (<= 64) scripts */
+bool graph_calls_acyclic(const uint64_t *calls, uint32_t n);
+
+/* graph_check_nodes.c, graph_check_arcs.c: steps of tw_graph_check() */
+typedef struct check {
+    const uint8_t *img;
+    uint32_t bytes;
+    img_counts_t n;
+    const tw_board_t *board;
+    tw_arena_t *scratch;
+    tw_fault_t *fault;
+} check_t;
+
+tw_err_t check_refuse(const check_t *c, tw_err_t err, uint32_t section, uint32_t at);
+tw_err_t check_nodes(const check_t *c);
+tw_err_t check_memory(const check_t *c);
+tw_err_t check_arcs(const check_t *c);
+tw_err_t check_loops(const check_t *c);
+tw_err_t check_scripts(const check_t *c);
+tw_err_t check_boot_params(const check_t *c);
+#define SEC(name) ((uint32_t)TW_SEC_##name + 1u)
+
+/* graph_flow.c: what happens to data at the arcs */
+void flow_event(tw_graph_t *g, uint16_t kind, uint32_t at, int64_t value, tw_err_t err);
+void flow_wrote(tw_graph_t *g, tw_arc_t *a, uint8_t *data, uint32_t bytes);
+void flow_underflow(tw_graph_t *g, uint32_t arc);
+void flow_overflow(tw_graph_t *g, uint32_t arc);
+uint8_t *flow_room(tw_graph_t *g, uint32_t arc);
+void flow_conceal(tw_graph_t *g, uint32_t arc, uint8_t *frame, uint32_t got);
+uint32_t flow_write(tw_graph_t *g, uint32_t arc, const uint8_t *data, uint32_t bytes);
+void flow_ios_in(tw_graph_t *g);
+void flow_ios_out(tw_graph_t *g);
+
+/* graph_run.c */
+void node_error(tw_graph_t *g, uint32_t node, uint32_t err);
+
+/* graph_script.c */
+void script_init(tw_graph_t *g);
+uint32_t script_call_node(void *ctx, uint32_t script, uint32_t phase);

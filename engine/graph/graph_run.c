@@ -1,0 +1,265 @@
+/* graph_run.c - the scheduler: one block of a graph.
+ *
+ *   IOs in -> [ pass over the nodes in order, run each that is ready ] until a pass moves nothing -> IOs out
+ *
+ * A node is ready when each receive arc holds a consumer frame and each transmit arc has room for a
+ * producer frame; it then gets all whole frames there are. A node with high QoS arcs waits for
+ * those only: missing input is concealed, output without room follows the arc's policy. Lock arcs
+ * carry nothing; a node with nothing but lock arcs runs once a block.
+ */
+#include "engine/graph/graph_priv.h"
+
+/* debug_script_fields, and what script 0 finds in r0 */
+enum { DBG_BEFORE = 1, DBG_AFTER = 2, DBG_LOOP = 4, DBG_START = 8, DBG_RETURN = 16 };
+enum { PHASE_BEFORE = 1, PHASE_AFTER = 2 };
+
+void node_error(tw_graph_t *g, uint32_t node, uint32_t err)
+{
+    tw_graph_node_t *n = &g->nodes[node];
+    tw_gauge_add(&n->errors, 1);
+    if (g->node_fault.err == TW_OK) {
+        g->node_fault = (tw_fault_t){(tw_err_t)(-(int32_t)(err & 0xFFFFu)), SEC(NODES), n->record};
+    }
+    if (!n->failed) {
+        n->failed = true;
+        flow_event(g, TW_GEV_NODE_ERROR, node, err, (tw_err_t)(-(int32_t)(err & 0xFFFFu)));
+    }
+}
+
+static bool waits_for(const tw_graph_node_t *n, const tw_graph_ref_t *r)
+{
+    return r->lock == 0 && (n->hqos == 0 || r->hqos != 0);
+}
+
+static bool ready(const tw_graph_t *g, const tw_graph_node_t *n)
+{
+    bool carries = false;
+    for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx; i++) {
+        const tw_graph_ref_t *r = &n->refs[i];
+        const tw_arc_t *a = &g->arcs[r->arc];
+        carries |= r->lock == 0;
+        if (waits_for(n, r) && (i < n->rx ? tw_arc_fill(a) < a->out_frame : tw_arc_free(a) < a->in_frame)) {
+            return false;
+        }
+    }
+    return n->block_runs < (carries ? TW_MAX_BLOCK_RUNS : 1u);
+}
+
+/* Input a high QoS node does not wait for: bring it to one consumer frame. */
+static void conceal_input(tw_graph_t *g, uint32_t arc)
+{
+    tw_arc_t *a = &g->arcs[arc];
+    if (tw_arc_fill(a) >= a->out_frame) {
+        a->underflow_series = false;
+        return;
+    }
+    flow_underflow(g, arc);
+    while (tw_arc_fill(a) < a->out_frame) {
+        uint8_t *room = tw_arc_room(a, a->in_frame);
+        if (room == NULL) { /* the last producer frame would reach beyond the buffer */
+            room = tw_arc_room(a, a->out_frame - tw_arc_fill(a));
+            memset(room, 0, a->out_frame - tw_arc_fill(a));
+            flow_wrote(g, a, room, a->out_frame - tw_arc_fill(a));
+            return;
+        }
+        flow_conceal(g, arc, room, 0);
+        flow_wrote(g, a, room, a->in_frame);
+    }
+}
+
+/* Output of a high QoS node that may have no room: drop the oldest, or give the node a place whose
+ * contents nobody reads. */
+static void give_output(tw_graph_t *g, uint32_t arc, tw_xdm_t *x)
+{
+    tw_arc_t *a = &g->arcs[arc];
+    uint8_t *room = flow_room(g, arc);
+    *x = (tw_xdm_t){room != NULL ? room : g->scratch, a->in_frame};
+    if (room != NULL) {
+        x->bytes = tw_arc_tail(a) - tw_arc_tail(a) % a->in_frame;
+    }
+}
+
+/* Transmit arcs first: making room may move data, also of an arc that comes back to this node. */
+static void gather(tw_graph_t *g, const tw_graph_node_t *n, tw_xdm_t *x)
+{
+    for (uint32_t i = 0; i < n->rx; i++) {
+        if (n->refs[i].lock == 0 && !waits_for(n, &n->refs[i])) {
+            conceal_input(g, n->refs[i].arc);
+        }
+    }
+    for (uint32_t i = n->rx; i < (uint32_t)n->rx + n->tx; i++) {
+        const tw_graph_ref_t *r = &n->refs[i];
+        tw_arc_t *a = &g->arcs[r->arc];
+        if (r->lock != 0) {
+            x[i] = (tw_xdm_t){a->buf, 0};
+        } else if (waits_for(n, r)) {
+            x[i].ptr = tw_arc_room(a, a->in_frame);
+            x[i].bytes = tw_arc_tail(a) - tw_arc_tail(a) % a->in_frame;
+        } else {
+            give_output(g, r->arc, &x[i]);
+        }
+    }
+    for (uint32_t i = 0; i < n->rx; i++) {
+        tw_arc_t *a = &g->arcs[n->refs[i].arc];
+        x[i] = (tw_xdm_t){a->buf + tw_gauge_get(&a->read), n->refs[i].lock != 0 ? 0 : tw_arc_available(a)};
+    }
+}
+
+/* Move the indexes by what the node says it used, never by more than it got. @return bytes moved */
+static uint32_t scatter(tw_graph_t *g, const tw_graph_node_t *n, const tw_xdm_t *given, const tw_xdm_t *x)
+{
+    uint32_t moved = 0;
+    for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx; i++) {
+        tw_arc_t *a = &g->arcs[n->refs[i].arc];
+        const uint32_t bytes = tw_min_u32(x[i].bytes, given[i].bytes);
+        if (i < n->rx) {
+            tw_arc_consume(a, bytes);
+        } else if (given[i].ptr != g->scratch) {
+            flow_wrote(g, a, given[i].ptr, bytes);
+        }
+        moved += bytes;
+    }
+    return moved;
+}
+
+static uint32_t run_once(tw_graph_t *g, uint32_t node, uint32_t *state)
+{
+    tw_graph_node_t *n = &g->nodes[node];
+    const tw_port_t *port = g->env.port;
+    tw_xdm_t given[TW_MAX_NODE_ARCS], x[TW_MAX_NODE_ARCS];
+    gather(g, n, given);
+    memcpy(x, given, sizeof(tw_xdm_t) * ((size_t)n->rx + n->tx));
+    g->current = node;
+    const uint32_t start = port->cycles(port->ctx);
+    const uint32_t err = n->desc->run(TW_CMD_RUN | n->command, n->inst, x, state);
+    const uint32_t cycles = port->cycles(port->ctx) - start;
+    tw_gauge_add(&n->runs, 1);
+    tw_gauge_set(&n->cycles_last, cycles);
+    tw_gauge_max(&n->cycles_max, cycles);
+    n->block_cycles += cycles;
+    n->block_runs++;
+    if (err != 0) {
+        node_error(g, node, err);
+    }
+    return scatter(g, n, given, x);
+}
+
+static uint32_t run_reruns(tw_graph_t *g, uint32_t node)
+{
+    const tw_graph_node_t *n = &g->nodes[node];
+    uint32_t moved = 0;
+    for (uint32_t k = 0; k <= n->reruns; k++) {
+        uint32_t state = TW_NODE_DONE;
+        moved += run_once(g, node, &state);
+        if (state != TW_NODE_RERUN || !ready(g, n)) {
+            break;
+        }
+    }
+    return moved;
+}
+
+static void debug_script(tw_graph_t *g, uint32_t bit)
+{
+    const int64_t served = bit;
+    if ((g->debug_fields & bit) != 0 && g->n_scripts != 0) {
+        (void)tw_graph_run_script(g, 0, &served, 1, true, 0, NULL);
+    }
+}
+
+/* The script before the node decides with T at its end whether the node runs; a disabled or
+ * faulting script leaves T = 1. @return bytes moved */
+static uint32_t run_node(tw_graph_t *g, uint32_t node)
+{
+    tw_graph_node_t *n = &g->nodes[node];
+    int64_t phase = PHASE_BEFORE;
+    debug_script(g, DBG_BEFORE);
+    if (n->script >= 0) {
+        const tw_script_ctx_t *c = NULL;
+        const tw_err_t err = tw_graph_run_script(g, (uint32_t)n->script, &phase, 1, true, 0, &c);
+        if (err == TW_OK && c->flag == 0) {
+            n->block_runs = TW_MAX_BLOCK_RUNS; /* asked once a block */
+            return 0;
+        }
+        if (!ready(g, n)) { /* the script took data away */
+            return 0;
+        }
+    }
+    const uint32_t moved = run_reruns(g, node);
+    if (n->script >= 0) {
+        phase = PHASE_AFTER;
+        (void)tw_graph_run_script(g, (uint32_t)n->script, &phase, 1, false, 0, NULL);
+    }
+    debug_script(g, DBG_AFTER);
+    return moved;
+}
+
+static void begin_block(tw_graph_t *g, uint64_t tick)
+{
+    g->tick = tick;
+    g->now_us = g->env.port->now_us(g->env.port->ctx);
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        g->nodes[i].block_runs = 0;
+        g->nodes[i].block_cycles = 0;
+    }
+}
+
+/* Loads are smoothed over about 16 blocks: steady enough to read, quick enough to see a change. */
+static void smooth(tw_gauge_t *load, uint32_t now)
+{
+    const uint32_t old = tw_gauge_get(load);
+    tw_gauge_set(load, now >= old ? old + (now - old + 15) / 16 : old - (old - now + 15) / 16);
+}
+
+static void end_block(tw_graph_t *g, uint32_t start)
+{
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        smooth(&g->nodes[i].load_cycles, g->nodes[i].block_cycles);
+    }
+    smooth(&g->load_cycles, g->env.port->cycles(g->env.port->ctx) - start);
+}
+
+void tw_graph_block(tw_graph_t *g, uint64_t tick)
+{
+    const uint32_t start = g->env.port->cycles(g->env.port->ctx);
+    begin_block(g, tick);
+    debug_script(g, DBG_START);
+    flow_ios_in(g);
+    bool moved = true;
+    while (moved) {
+        moved = false;
+        for (uint32_t i = 0; i < g->n_nodes; i++) {
+            if (ready(g, &g->nodes[i])) {
+                moved |= run_node(g, i) != 0;
+            }
+        }
+        debug_script(g, DBG_LOOP);
+    }
+    flow_ios_out(g);
+    debug_script(g, DBG_RETURN);
+    end_block(g, start);
+}
+
+tw_err_t tw_graph_set_param(tw_graph_t *g, uint32_t node, uint32_t tag, const uint8_t *value, uint32_t bytes)
+{
+    tw_graph_node_t *n = &g->nodes[node];
+    /* nodes only read it; the ABI has one pointer for both directions */
+    tw_xdm_t data = {.ptr = (void *)(uintptr_t)value, .bytes = bytes};
+    uint32_t state = 0;
+    const uint32_t err =
+        n->desc->run(TW_CMD_SET_PARAMETER | tw_put_bits(tag, TW_LO(TW_CMD_TAG)) | n->command, n->inst, &data, &state);
+    if (err != 0) {
+        node_error(g, node, err);
+    }
+    return (tw_err_t)(-(int32_t)(err & 0xFFFFu));
+}
+
+tw_err_t tw_graph_get_param(tw_graph_t *g, uint32_t node, uint32_t tag, uint8_t *value, uint32_t *bytes)
+{
+    const tw_graph_node_t *n = &g->nodes[node];
+    tw_xdm_t data = {.ptr = value, .bytes = *bytes};
+    uint32_t state = 0;
+    const uint32_t err =
+        n->desc->run(TW_CMD_READ_PARAMETER | tw_put_bits(tag, TW_LO(TW_CMD_TAG)) | n->command, n->inst, &data, &state);
+    *bytes = err == 0 ? tw_min_u32(data.bytes, *bytes) : 0;
+    return (tw_err_t)(-(int32_t)(err & 0xFFFFu));
+}

@@ -1,0 +1,117 @@
+/* graph_script.c - the scripts of a graph: running, replacing, isolating those that fail.
+ *
+ * A script that faults is disabled, counted and told about; the graph goes on without it.
+ */
+#include "engine/base/crc.h"
+#include "engine/graph/graph_priv.h"
+
+static void isolate(tw_graph_t *g, uint32_t script, tw_err_t err)
+{
+    tw_graph_script_t *s = &g->scripts[script];
+    tw_gauge_set(&s->disabled, 1);
+    tw_gauge_add(&s->faults, 1);
+    tw_gauge_set(&s->last_error, (uint32_t)-(int32_t)err);
+    tw_gauge_set(&s->last_pc, g->script_ctx->pc);
+    tw_gauge_set(&g->last_error, (uint32_t)-(int32_t)err);
+    flow_event(g, TW_GEV_SCRIPT_FAULT, script, g->script_ctx->pc, err);
+}
+
+tw_err_t tw_graph_run_script(tw_graph_t *g, uint32_t script, const int64_t *args, unsigned n_args, bool flag,
+                             uint32_t budget, const tw_script_ctx_t **ctx)
+{
+    tw_graph_script_t *s = &g->scripts[script];
+    /* One context: a script that resets a script node would otherwise overwrite itself. */
+    if (g->in_script) {
+        return TW_E_BUSY;
+    }
+    if (tw_gauge_get(&s->disabled) != 0) {
+        return TW_E_SCR_DISABLED;
+    }
+    const tw_script_t code = s->code;
+    g->in_script = true;
+    const tw_err_t err = tw_script_run(&code, &g->script_host, g->script_ctx, args, n_args, flag, budget);
+    g->in_script = false;
+    tw_gauge_add(&s->runs, 1);
+    if (err != TW_OK) {
+        isolate(g, script, err);
+    }
+    if (ctx != NULL) {
+        *ctx = g->script_ctx;
+    }
+    return err;
+}
+
+uint32_t script_call_node(void *ctx, uint32_t script, uint32_t phase)
+{
+    tw_graph_t *g = ctx;
+    const int64_t r0 = phase;
+    if (script >= g->n_scripts) {
+        return (uint32_t)-(int32_t)TW_E_SCRIPT_NONE;
+    }
+    const tw_err_t err = tw_graph_run_script(g, script, &r0, 1, true, 0, NULL);
+    /* The fault was told as the script's; the node that carries it is not broken. */
+    return err == TW_E_BUSY ? (uint32_t)-(int32_t)err : 0;
+}
+
+/* Code as a replacement for script `script`: the image's limits, no literal pool. */
+static tw_script_t replacement(const tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t bytes)
+{
+    tw_script_t s = g->scripts[script].boot;
+    s.code = code;
+    s.code_bytes = bytes;
+    s.pool_bytes = 0;
+    return s;
+}
+
+tw_err_t tw_graph_check_script(const tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t bytes,
+                               tw_fault_t *fault)
+{
+    if (bytes > TW_SCRIPT_LIVE_BYTES || g->scripts[script].live == NULL) {
+        *fault = (tw_fault_t){.err = TW_E_NOMEM, .at = TW_SCRIPT_LIVE_BYTES};
+        return fault->err;
+    }
+    const tw_script_t s = replacement(g, script, code, bytes);
+    uint64_t calls[64], mask = 0;
+    *fault = (tw_fault_t){0};
+    const tw_err_t err = tw_script_verify(&s, false, &mask, fault);
+    if (err != TW_OK) {
+        fault->err = err;
+        return err;
+    }
+    const uint32_t n = tw_min_u32(g->n_scripts, TW_COUNT(calls));
+    for (uint32_t i = 0; i < n; i++) {
+        calls[i] = i == script ? mask : g->scripts[i].calls;
+    }
+    if (n < 64 && mask >> n != 0) {
+        fault->err = TW_E_SCR_BAD_TARGET;
+    } else if (!graph_calls_acyclic(calls, n)) {
+        fault->err = TW_E_SCR_DEPTH;
+    }
+    return fault->err;
+}
+
+/* Masks only grow: a group that is dropped later must not hide what the installed code calls. */
+void tw_graph_note_calls(tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t bytes)
+{
+    const tw_script_t s = replacement(g, script, code, bytes);
+    uint64_t mask = 0;
+    tw_fault_t unused = {0};
+    if (tw_script_verify(&s, false, &mask, &unused) == TW_OK) {
+        g->scripts[script].calls |= mask;
+    }
+}
+
+void tw_graph_set_script(tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t bytes)
+{
+    tw_graph_script_t *s = &g->scripts[script];
+    memcpy(s->live, code, bytes);
+    s->code = replacement(g, script, s->live, bytes);
+    tw_gauge_set(&s->bytes, bytes);
+    tw_gauge_set(&s->crc, tw_crc32c(0, code, bytes));
+    tw_graph_enable_script(g, script, true);
+}
+
+void tw_graph_enable_script(tw_graph_t *g, uint32_t script, bool on)
+{
+    tw_gauge_set(&g->scripts[script].disabled, on ? 0 : 1);
+}

@@ -1,0 +1,267 @@
+/* graph_syscall.c - what a script may ask of its graph (docs/SCRIPT_ISA.md "System calls").
+ *
+ * Every call checks its arguments as if they came from outside: a verified script may still hold
+ * any number. Status is 0 or the positive number of a tw_err_t; r1 carries results.
+ */
+#include "engine/graph/graph_priv.h"
+
+enum {
+    SYS_NODE = 1, SYS_ARC = 2, SYS_APP = 3, SYS_TRACE = 5, SYS_IDLE = 8, SYS_TIME = 9, SYS_EVENT = 11,
+    SYS_READPARAM = 32, SYS_SETPARAM = 33, SYS_READARC = 34, SYS_WRITEARC = 35, SYS_ARCFILL = 36,
+    SYS_ARCTIME = 37, SYS_RESETNODE = 38,
+};
+enum { ARC_READ = 1, ARC_WRITE = 2, ARC_FILL = 3, ARC_CLEAR = 4, ARC_TIME = 5 };
+enum { CLOCK_US = 0, CLOCK_TICK = 1, CLOCK_BLOCK_US = 2 };
+enum { EVENT_BYTES_MAX = 128 };
+
+static uint32_t status(tw_err_t err)
+{
+    return (uint32_t)-(int32_t)err;
+}
+
+/* Index in a register or popped, or UINT32_MAX when it is not below `n`. */
+static uint32_t index_below(int64_t v, uint32_t n)
+{
+    return v >= 0 && v < (int64_t)n ? (uint32_t)v : UINT32_MAX;
+}
+
+/* Bytes r2 of the window of p0; r2 = 0 means all of it. */
+static uint8_t *buffer(const tw_script_ctx_t *s, uint32_t *bytes, bool for_write)
+{
+    uint8_t *p = tw_script_window(s, 0, bytes, for_write);
+    const int64_t want = tw_script_reg_int(s, 2);
+    if (p == NULL || want < 0 || want > *bytes) {
+        return NULL;
+    }
+    *bytes = want != 0 ? (uint32_t)want : *bytes;
+    return p;
+}
+
+static uint32_t read_param(tw_graph_t *g, uint32_t node, uint32_t tag, tw_script_ctx_t *s)
+{
+    uint32_t bytes = 0;
+    uint8_t *p = buffer(s, &bytes, true);
+    if (p == NULL) {
+        return status(TW_E_SCR_BAD_PTR);
+    }
+    const tw_err_t err = tw_graph_get_param(g, node, tag, p, &bytes);
+    tw_script_set_int(s, 1, TW_T_U32, bytes);
+    return status(err);
+}
+
+static uint32_t set_param(tw_graph_t *g, uint32_t node, uint32_t tag, tw_script_ctx_t *s)
+{
+    uint32_t bytes = 0;
+    const uint8_t *p = buffer(s, &bytes, false);
+    if (p == NULL) {
+        return status(TW_E_SCR_BAD_PTR);
+    }
+    tw_fault_t unused = {0};
+    const tw_graph_node_t *n = &g->nodes[node];
+    const tw_err_t err = tw_param_check(n->desc, n->fmt, tag, 0, p, bytes, &unused);
+    return status(err != TW_OK ? err : tw_graph_set_param(g, node, tag, p, bytes));
+}
+
+static uint32_t reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
+{
+    if (preset > 0 && (g->nodes[node].desc->presets >> preset & 1u) == 0) {
+        return status(TW_E_PARAM_PRESET);
+    }
+    tw_graph_reset_node(g, node, preset, warm);
+    return 0;
+}
+
+/* Commands that belong to the scheduler (RUN, STOP) are not a script's. */
+static uint32_t sys_node(tw_graph_t *g, tw_script_ctx_t *s)
+{
+    const uint32_t cmd = (uint32_t)tw_script_reg_int(s, 0), node = index_below(tw_script_reg_int(s, 1), g->n_nodes);
+    if (node == UINT32_MAX) {
+        return status(TW_E_PARAM_NODE);
+    }
+    switch (tw_bits(cmd, TW_CMD_COMMAND)) {
+    case TW_CMD_RESET:
+        return reset_node(g, node, (int)tw_bits(cmd, TW_CMD_PRESET), tw_bits(cmd, TW_CMD_WARM));
+    case TW_CMD_SET_PARAMETER:
+        return set_param(g, node, tw_bits(cmd, TW_CMD_TAG), s);
+    case TW_CMD_READ_PARAMETER:
+        return read_param(g, node, tw_bits(cmd, TW_CMD_TAG), s);
+    default:
+        return status(TW_E_UNSUPPORTED);
+    }
+}
+
+static uint32_t read_arc(const tw_arc_t *a, tw_script_ctx_t *s)
+{
+    uint32_t bytes = 0;
+    uint8_t *p = buffer(s, &bytes, true);
+    if (p == NULL) {
+        return status(TW_E_SCR_BAD_PTR);
+    }
+    bytes = tw_min_u32(bytes, tw_arc_fill(a));
+    memcpy(p, tw_arc_data(a), bytes);
+    tw_script_set_int(s, 1, TW_T_U32, bytes);
+    return 0;
+}
+
+static uint32_t write_arc(tw_graph_t *g, uint32_t arc, tw_script_ctx_t *s)
+{
+    uint32_t bytes = 0;
+    const uint8_t *p = buffer(s, &bytes, false);
+    if (p == NULL) {
+        return status(TW_E_SCR_BAD_PTR);
+    }
+    const uint32_t done = flow_write(g, arc, p, bytes);
+    tw_script_set_int(s, 1, TW_T_U32, done);
+    return done != 0 ? 0 : status(TW_E_BUSY);
+}
+
+static uint32_t arc_call(tw_graph_t *g, int64_t op, int64_t index, tw_script_ctx_t *s)
+{
+    const uint32_t arc = index_below(index, g->n_arcs);
+    if (arc == UINT32_MAX) {
+        return status(TW_E_ARC_NONE);
+    }
+    switch (op) {
+    case ARC_READ:
+        return read_arc(&g->arcs[arc], s);
+    case ARC_WRITE:
+        return write_arc(g, arc, s);
+    case ARC_FILL:
+        tw_script_set_int(s, 1, TW_T_U32, tw_arc_fill(&g->arcs[arc]));
+        return 0;
+    case ARC_CLEAR:
+        tw_arc_clear(&g->arcs[arc]);
+        return 0;
+    case ARC_TIME:
+        tw_script_set_int(s, 1, TW_T_U64, (int64_t)g->arcs[arc].stamp_us);
+        return 0;
+    default:
+        return status(TW_E_ARG);
+    }
+}
+
+static uint32_t sys_time(tw_graph_t *g, tw_script_ctx_t *s)
+{
+    uint64_t t = 0;
+    switch (tw_script_reg_int(s, 0)) {
+    case CLOCK_US:
+        t = g->env.port->now_us(g->env.port->ctx);
+        break;
+    case CLOCK_TICK:
+        t = g->tick;
+        break;
+    case CLOCK_BLOCK_US:
+        t = g->now_us;
+        break;
+    default:
+        return status(TW_E_ARG);
+    }
+    tw_script_set_int(s, 1, TW_T_U64, (int64_t)t);
+    return 0;
+}
+
+static uint32_t tell(tw_graph_t *g, uint16_t kind, int64_t at, int64_t value, const uint8_t *data, uint32_t bytes)
+{
+    const tw_graph_event_t ev = {.kind = kind, .at = (uint32_t)at, .value = value, .data = data, .bytes = bytes};
+    if (g->env.host.event == NULL) {
+        return status(TW_E_UNSUPPORTED);
+    }
+    g->env.host.event(g->env.host.ctx, &ev);
+    return 0;
+}
+
+static uint32_t sys_event(tw_graph_t *g, tw_script_ctx_t *s)
+{
+    uint32_t bytes = 0;
+    const uint8_t *p = tw_script_reg_int(s, 2) != 0 ? buffer(s, &bytes, false) : NULL;
+    if (tw_script_reg_int(s, 2) != 0 && (p == NULL || bytes > EVENT_BYTES_MAX)) {
+        return status(TW_E_SCR_BAD_PTR);
+    }
+    return tell(g, TW_GEV_SCRIPT_EVENT, tw_script_reg_int(s, 0), tw_script_reg_int(s, 1), p, bytes);
+}
+
+static uint32_t sys_trace(tw_graph_t *g, const tw_script_ctx_t *s)
+{
+    uint8_t r2[8];
+    tw_put_le64(r2, (uint64_t)tw_script_reg_int(s, 2));
+    return tell(g, TW_GEV_TRACE, tw_script_reg_int(s, 0), tw_script_reg_int(s, 1), r2, sizeof r2);
+}
+
+/* Calls 32..38 take the object's id from the stack. */
+static uint32_t sys_popped(tw_graph_t *g, uint32_t k, tw_script_ctx_t *s)
+{
+    int64_t id = 0;
+    if (!tw_script_pop_int(s, &id)) {
+        return status(TW_E_SCR_STACK);
+    }
+    const uint32_t node = index_below(id, g->n_nodes), tag = (uint32_t)tw_script_reg_int(s, 0);
+    switch (k) {
+    case SYS_READARC:
+        return arc_call(g, ARC_READ, id, s);
+    case SYS_WRITEARC:
+        return arc_call(g, ARC_WRITE, id, s);
+    case SYS_ARCFILL:
+        return arc_call(g, ARC_FILL, id, s);
+    case SYS_ARCTIME:
+        return arc_call(g, ARC_TIME, id, s);
+    default:
+        break;
+    }
+    if (node == UINT32_MAX) {
+        return status(TW_E_PARAM_NODE);
+    }
+    if (k == SYS_RESETNODE) {
+        return reset_node(g, node, -1, false);
+    }
+    if (tag > TW_TAG_ALL) {
+        return status(TW_E_PARAM_INDEX);
+    }
+    return k == SYS_READPARAM ? read_param(g, node, tag, s) : set_param(g, node, tag, s);
+}
+
+static uint32_t on_syscall(void *ctx, uint32_t k, tw_script_ctx_t *s)
+{
+    tw_graph_t *g = ctx;
+    switch (k) {
+    case SYS_NODE:
+        return sys_node(g, s);
+    case SYS_ARC:
+        return arc_call(g, tw_script_reg_int(s, 0), tw_script_reg_int(s, 1), s);
+    case SYS_APP:
+        return tell(g, TW_GEV_APP, tw_script_reg_int(s, 0), tw_script_reg_int(s, 1), NULL, 0);
+    case SYS_TRACE:
+        return sys_trace(g, s);
+    case SYS_IDLE:
+        return 0; /* a hint; this scheduler never sleeps inside a block */
+    case SYS_TIME:
+        return sys_time(g, s);
+    case SYS_EVENT:
+        return sys_event(g, s);
+    case SYS_READPARAM:
+    case SYS_SETPARAM:
+    case SYS_READARC:
+    case SYS_WRITEARC:
+    case SYS_ARCFILL:
+    case SYS_ARCTIME:
+    case SYS_RESETNODE:
+        return sys_popped(g, k, s);
+    default:
+        return status(TW_E_UNSUPPORTED);
+    }
+}
+
+static uint32_t on_callapp(void *ctx, uint32_t k, tw_script_ctx_t *s)
+{
+    return tell(ctx, TW_GEV_APP, k, tw_script_reg_int(s, 0), NULL, 0);
+}
+
+static const tw_script_t *on_script(void *ctx, uint32_t k)
+{
+    const tw_graph_t *g = ctx;
+    return k < g->n_scripts && tw_gauge_get(&g->scripts[k].disabled) == 0 ? &g->scripts[k].code : NULL;
+}
+
+void script_init(tw_graph_t *g)
+{
+    g->script_host = (tw_script_host_t){.ctx = g, .syscall = on_syscall, .callapp = on_callapp, .script = on_script};
+}

@@ -1,0 +1,27 @@
+/* kernels.h - the portable signal kernels behind tw_services_t.
+ *
+ * They know samples, coefficients and state. A port with faster ones overwrites
+ * the table after tw_services_default().
+ *
+ * Both biquads are direct form 1 cascades, y = b0 x + b1 x1 + b2 x2 + a1 y1 + a2 y2:
+ *
+ *   coef5   {b0, b1, b2, a1, a2} a stage, feedback signs already turned
+ *   state   {x1, x2, y1, y2} a stage; zero to begin with
+ *   in/out  n samples each, the same array or disjoint ones
+ *
+ * biquad_q15: effective coefficient = coef5 / 32768 * 2^post_shift, post_shift 0..15. The sum is exact
+ * (64 bits), then shifted with truncation towards minus infinity and saturated, stage by stage.
+ *
+ * biquad_f32: the sum is formed in the order b0, b1, b2, a2, a1, so that only one product waits for the
+ * sample before. State that is no signal any more (below 1e-30, which would be slow to compute with) or
+ * never was one (NaN, infinite) becomes 0 at the end of a call: one bad sample does not silence a filter.
+ */
+#pragma once
+#include "engine/node/node.h"
+
+/* Service groups of tw_services_t.mask. Source: graph interpreter text, "Services". */
+#define TW_SVC_SCRIPT (1u << 1)
+#define TW_SVC_DSP (1u << 5)
+
+/** Fill the table with the portable kernels; ctx and run_script stay as they are. */
+void tw_services_default(tw_services_t *svc);

@@ -1,0 +1,358 @@
+/* node_filter.c - one or two biquads in cascade on every channel, behind a delay of 0..32 samples.
+ *
+ * S16/Q15 or FP32; parameters are common to all channels. The arithmetic is the service table's
+ * (kernels.h). A SET changes the *wanted* set only: the next RUN takes it over as a whole when it is
+ * stable, so a transaction may pass through any order of post_shift and coefficients, and puts it back
+ * as a whole when it is not.
+ */
+#include "engine/node/kernels.h"
+#include "engine/node/node_priv.h"
+#include <stddef.h>
+
+enum {
+    STAGES_MAX = 2,
+    STATE = 4 * STAGES_MAX, /* samples of biquad state a channel */
+    HISTORY = 32,           /* newest inputs a channel, for the delay */
+    CHUNK = 64,             /* samples gathered at a time */
+};
+
+typedef struct filter_set {
+    union {
+        int16_t q15[STAGES_MAX][5];
+        float f32[STAGES_MAX][5];
+    } coef;
+    uint8_t stages;
+    int8_t post_shift;
+    uint8_t delay; /* [samples] */
+} filter_set_t;
+
+typedef struct filter {
+    const tw_services_t *svc;
+    uint8_t *work;  /* HISTORY + CHUNK samples */
+    uint32_t magic; /* the node's hash once RESET */
+    tw_shape_t shape;
+    filter_set_t wanted, live;
+    bool changed;      /* wanted was SET since the last RUN */
+    uint64_t signal[]; /* a channel: STATE, then HISTORY samples */
+} filter_t;
+
+#define INSTANCE_BYTES ((uint32_t)sizeof(filter_t))
+#define CHANNEL_BYTES(size) ((uint32_t)(STATE + HISTORY) * (size))
+#define WORK_BYTES(size) ((uint32_t)(HISTORY + CHUNK) * (size))
+
+/* ---- parameters ------------------------------------------------------------ */
+
+/* Biquads default to the bypass {1, 0, 0, 0, 0}, which one number cannot say. */
+static const tw_param_desc_t rows_q15[] = {
+    {1, TW_RAW_U8, 1, TW_NODE_UNIT_COUNT, 0, 1, STAGES_MAX, 1, "stages"},
+    {2, TW_RAW_S8, 1, TW_NODE_UNIT_ANY, 0, 0, 3, 1, "post_shift"},
+    {3, TW_RAW_S16, 5, TW_NODE_UNIT_ANY, 0, -32768, 32767, 0, "biquad0"},
+    {4, TW_RAW_S16, 5, TW_NODE_UNIT_ANY, 0, -32768, 32767, 0, "biquad1"},
+    {5, TW_RAW_U8, 1, TW_NODE_UNIT_COUNT, TW_PARAM_NOT_IN_ALL, 0, HISTORY, 0, "delay"},
+};
+/* post_shift keeps its place so that both blocks have the same layout. */
+static const tw_param_desc_t rows_f32[] = {
+    {1, TW_RAW_U8, 1, TW_NODE_UNIT_COUNT, 0, 1, STAGES_MAX, 1, "stages"},
+    {2, TW_RAW_S8, 1, TW_NODE_UNIT_ANY, 0, 0, 0, 0, "post_shift"},
+    {3, TW_RAW_FP32, 5, TW_NODE_UNIT_ANY, 0, -8, 8, 0, "biquad0"},
+    {4, TW_RAW_FP32, 5, TW_NODE_UNIT_ANY, 0, -8, 8, 0, "biquad1"},
+    {5, TW_RAW_U8, 1, TW_NODE_UNIT_COUNT, TW_PARAM_NOT_IN_ALL, 0, HISTORY, 0, "delay"},
+};
+enum { AT_STAGES = 0, AT_POST_SHIFT = 1, AT_BIQUADS = 2 }; /* bytes in the index-256 block */
+
+static const uint16_t at_q15[] = {
+    offsetof(filter_set_t, stages),
+    offsetof(filter_set_t, post_shift),
+    offsetof(filter_set_t, coef),
+    offsetof(filter_set_t, coef) + 5 * sizeof(int16_t),
+    offsetof(filter_set_t, delay),
+};
+static const uint16_t at_f32[] = {
+    offsetof(filter_set_t, stages),
+    offsetof(filter_set_t, post_shift),
+    offsetof(filter_set_t, coef),
+    offsetof(filter_set_t, coef) + 5 * sizeof(float),
+    offsetof(filter_set_t, delay),
+};
+static const tw_param_store_t store_q15 = {rows_q15, at_q15, TW_COUNT(rows_q15)};
+static const tw_param_store_t store_f32 = {rows_f32, at_f32, TW_COUNT(rows_f32)};
+
+static const tw_param_store_t *store_of(uint32_t raw)
+{
+    return raw == TW_RAW_FP32 ? &store_f32 : &store_q15;
+}
+
+static const tw_param_desc_t *params(const tw_format_t *fmt, uint32_t *n)
+{
+    const tw_param_store_t *s = store_of(fmt->raw);
+    *n = s->n;
+    return s->rows;
+}
+
+/* Both poles of z^2 - a1 z - a2 inside the unit circle; exact for every value a parameter can have. */
+static bool poles_inside(double a1, double a2)
+{
+    return a2 > -1.0 && (a1 < 0 ? -a1 : a1) < 1.0 - a2;
+}
+
+static bool stable(uint32_t raw, const filter_set_t *set)
+{
+    for (unsigned i = 0; i < set->stages; i++) {
+        const double unit = (double)(32768 >> set->post_shift);
+        const bool ok = raw == TW_RAW_FP32 ? poles_inside(set->coef.f32[i][3], set->coef.f32[i][4])
+                                           : poles_inside(set->coef.q15[i][3] / unit, set->coef.q15[i][4] / unit);
+        if (!ok) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* As stable() for one biquad as it came over the wire. */
+static bool wire_stable(uint32_t raw, const uint8_t *biquad, int post_shift)
+{
+    filter_set_t set = {.stages = 1, .post_shift = (int8_t)post_shift};
+    const tw_xdm_t data = {(uint8_t *)(uintptr_t)biquad, raw == TW_RAW_FP32 ? 20 : 10};
+    tw_param_put(store_of(raw), &set, 3, &data);
+    return stable(raw, &set);
+}
+
+/* A biquad alone is judged at post_shift 0, where its poles are smallest: what is unstable there is
+ * unstable everywhere. A block is judged at its own post_shift, as far as it reaches. */
+static tw_err_t validate(const tw_format_t *fmt, uint32_t tag, const uint8_t *value, uint32_t bytes, tw_fault_t *fault)
+{
+    const uint32_t biquad_bytes = fmt->raw == TW_RAW_FP32 ? 20 : 10;
+    uint32_t bad = 0;
+    if (tag == 3 || tag == 4) {
+        bad = wire_stable(fmt->raw, value, 0) ? 0 : tag;
+    } else if (tag == TW_TAG_ALL) {
+        const uint32_t given = bytes < AT_BIQUADS ? 0 : (bytes - AT_BIQUADS) / biquad_bytes;
+        for (uint32_t i = 0; i < tw_min_u32(given, value[AT_STAGES]) && bad == 0; i++) {
+            const bool ok = wire_stable(fmt->raw, value + AT_BIQUADS + i * biquad_bytes, (int8_t)value[AT_POST_SHIFT]);
+            bad = ok ? 0 : 3 + i;
+        }
+    }
+    if (bad != 0) {
+        *fault = (tw_fault_t){.err = TW_E_PARAM_UNSTABLE, .at = bad};
+        return TW_E_PARAM_UNSTABLE;
+    }
+    return TW_OK;
+}
+
+/* ---- presets ---------------------------------------------------------------- */
+
+enum { BYPASS = 1, LOW_PASS = 2, NO_DC = 3, DELAY_1 = 11, DELAY_32 = 42 };
+#define PRESET_BITS (0xFull | ((((uint64_t)1 << HISTORY) - 1) << DELAY_1))
+
+/* Low-pass: second-order Butterworth at a quarter of the sampling rate, gain at 0 Hz exactly 1.
+ * No DC: zero at 1, pole at 1 - 1/128, so 3 dB down at Fs/804. A pole nearer to 1 would let Q15
+ * truncation build up an offset of its own (half an LSB / distance of the pole from 1). */
+static void set_preset(filter_set_t *set, uint32_t raw, uint32_t preset)
+{
+    static const struct {
+        int8_t post_shift;
+        int16_t q15[5];
+        float f32[5];
+    } biquads[] = {
+        [BYPASS] = {1, {16384, 0, 0, 0, 0}, {1, 0, 0, 0, 0}},
+        [LOW_PASS] = {0, {9597, 19196, 9597, 0, -5622}, {0.29289323f, 0.58578646f, 0.29289323f, 0, -0.17157287f}},
+        [NO_DC] = {0, {32640, -32640, 0, 32512, 0}, {0.99609375f, -0.99609375f, 0, 0.9921875f, 0}},
+    };
+    const uint32_t k = preset == LOW_PASS || preset == NO_DC ? preset : BYPASS;
+    *set = (filter_set_t){.stages = 1, .delay = (uint8_t)(preset >= DELAY_1 ? preset - DELAY_1 + 1 : 0)};
+    if (raw == TW_RAW_FP32) {
+        memcpy(set->coef.f32[0], biquads[k].f32, sizeof biquads[k].f32);
+        set->coef.f32[1][0] = 1.0f;
+    } else {
+        memcpy(set->coef.q15[0], biquads[k].q15, sizeof biquads[k].q15);
+        set->post_shift = biquads[k].post_shift;
+        set->coef.q15[1][0] = (int16_t)tw_min_u32(32768u >> set->post_shift, 32767);
+    }
+}
+
+/* ---- signal ------------------------------------------------------------------ */
+
+static uint8_t *state_of(filter_t *f, uint32_t channel)
+{
+    return (uint8_t *)f->signal + channel * CHANNEL_BYTES(f->shape.size);
+}
+
+static uint8_t *history_of(filter_t *f, uint32_t channel)
+{
+    return state_of(f, channel) + STATE * f->shape.size;
+}
+
+static void biquads(filter_t *f, uint32_t channel, const void *in, void *out, uint32_t n)
+{
+    void *state = state_of(f, channel);
+    if (f->shape.raw == TW_RAW_FP32) {
+        f->svc->biquad_f32(&f->live.coef.f32[0][0], f->live.stages, state, in, out, n);
+    } else {
+        f->svc->biquad_q15(&f->live.coef.q15[0][0], f->live.stages, f->live.post_shift, state, in, out, n);
+    }
+}
+
+/* Copy n samples between strides [samples]. */
+static void copy(void *to, uint32_t to_step, const void *from, uint32_t from_step, uint32_t n, uint32_t size)
+{
+    if (size == 4) {
+        uint32_t *t = to;
+        const uint32_t *s = from;
+        for (uint32_t i = 0; i < n; i++) {
+            t[(size_t)i * to_step] = s[(size_t)i * from_step];
+        }
+    } else {
+        uint16_t *t = to;
+        const uint16_t *s = from;
+        for (uint32_t i = 0; i < n; i++) {
+            t[(size_t)i * to_step] = s[(size_t)i * from_step];
+        }
+    }
+}
+
+/* At most CHUNK samples of one channel by way of the work block: [history][input]. */
+static void through_work(filter_t *f, uint32_t channel, const uint8_t *in, uint8_t *out, uint32_t step, uint32_t n)
+{
+    const uint32_t size = f->shape.size;
+    uint8_t *history = history_of(f, channel);
+    memcpy(f->work, history, HISTORY * size);
+    copy(f->work + HISTORY * size, 1, in, step, n, size);
+    memcpy(history, f->work + n * size, HISTORY * size);
+    uint8_t *delayed = f->work + (HISTORY - f->live.delay) * size;
+    biquads(f, channel, delayed, delayed, n);
+    copy(out, step, delayed, 1, n, size);
+}
+
+/* Contiguous and not delayed: straight from arc to arc. In and out may be the same memory. */
+static void direct(filter_t *f, uint32_t channel, const uint8_t *in, uint8_t *out, uint32_t n)
+{
+    const uint32_t size = f->shape.size;
+    const uint32_t fresh = tw_min_u32(n, HISTORY);
+    uint8_t *history = history_of(f, channel);
+    memmove(history, history + fresh * size, (HISTORY - fresh) * size);
+    memcpy(history + (HISTORY - fresh) * size, in + (size_t)(n - fresh) * size, fresh * size);
+    biquads(f, channel, in, out, n);
+}
+
+/* A second stage that comes into play continues from what a bypass there would have seen. */
+static void join_second_stage(filter_t *f)
+{
+    const size_t size = f->shape.size;
+    for (uint32_t c = 0; c < f->shape.channels; c++) {
+        uint8_t *first_out = state_of(f, c) + 2 * size; /* y1, y2 */
+        memcpy(first_out + 2 * size, first_out, 2 * size);
+        memcpy(first_out + 4 * size, first_out, 2 * size);
+    }
+}
+
+static uint32_t take_wanted(filter_t *f)
+{
+    f->changed = false;
+    if (!stable(f->shape.raw, &f->wanted)) {
+        f->wanted = f->live;
+        return tw_node_error(TW_E_PARAM_UNSTABLE);
+    }
+    if (f->live.stages < f->wanted.stages) {
+        join_second_stage(f);
+    }
+    f->live = f->wanted;
+    return 0;
+}
+
+static uint32_t run(filter_t *f, tw_xdm_t *data)
+{
+    const tw_shape_t *s = &f->shape;
+    const uint32_t result = f->changed ? take_wanted(f) : 0;
+    const uint32_t n = tw_shape_instants(s, tw_min_u32(data[0].bytes, data[1].bytes));
+    const uint32_t step = tw_shape_step(s);
+    const bool straight = step == 1 && f->live.delay == 0;
+    for (uint32_t t = 0, len = 0; t < n; t += len) {
+        len = tw_shape_run(s, t, n);
+        len = straight ? len : tw_min_u32(len, CHUNK);
+        for (uint32_t c = 0; c < s->channels; c++) {
+            const size_t where = tw_shape_at(s, t, c) * s->size;
+            const uint8_t *in = (const uint8_t *)data[0].ptr + where;
+            uint8_t *out = (uint8_t *)data[1].ptr + where;
+            if (straight) {
+                direct(f, c, in, out, len);
+            } else {
+                through_work(f, c, in, out, step, len);
+            }
+        }
+    }
+    data[0].bytes = data[1].bytes = tw_shape_bytes(s, n);
+    return result;
+}
+
+/* ---- commands ------------------------------------------------------------------ */
+
+static tw_err_t reset(filter_t *f, const tw_node_reset_t *r, uint32_t cmd)
+{
+    tw_shape_t in;
+    tw_shape_t out;
+    TW_TRY(tw_shape_reset(&tw_node_filter, r, cmd, &in, &out));
+    TW_TRY(tw_shape_same(&in, &out) ? TW_OK : TW_E_IMG_ARC_FORMAT);
+    TW_TRY(r->svc != NULL && r->svc->biquad_q15 != NULL && r->svc->biquad_f32 != NULL ? TW_OK : TW_E_IMG_SERVICE);
+    const uint32_t bytes = INSTANCE_BYTES + in.channels * CHANNEL_BYTES(in.size);
+    TW_TRY(r->mem_bytes[0] >= bytes && r->mem_bytes[1] >= WORK_BYTES(in.size) ? TW_OK : TW_E_IMG_MEM);
+
+    const bool warm = tw_bits(cmd, TW_CMD_WARM) && f->magic == tw_node_filter.hash && tw_shape_same(&f->shape, &in);
+    if (!warm) {
+        memset(f, 0, bytes);
+    }
+    f->svc = r->svc;
+    f->work = r->mem[1];
+    f->magic = tw_node_filter.hash;
+    f->shape = in;
+    set_preset(&f->wanted, in.raw, tw_bits(cmd, TW_CMD_PRESET));
+    if (!warm) {
+        f->live = f->wanted;
+    }
+    f->changed = true;
+    return TW_OK;
+}
+
+static uint32_t filter(uint32_t cmd, void *inst, tw_xdm_t *data, uint32_t *state)
+{
+    filter_t *f = inst;
+    const uint32_t tag = tw_bits(cmd, TW_CMD_TAG);
+    switch (tw_bits(cmd, TW_CMD_COMMAND)) {
+    case TW_CMD_RESET:
+        return tw_node_error(reset(f, data[0].ptr, cmd));
+    case TW_CMD_SET_PARAMETER:
+        f->changed |= tw_param_put(store_of(f->shape.raw), &f->wanted, tag, data) != 0;
+        return 0;
+    case TW_CMD_READ_PARAMETER:
+        return tw_param_get(store_of(f->shape.raw), &f->wanted, tag, data);
+    case TW_CMD_RUN:
+        *state = TW_NODE_DONE;
+        return run(f, data);
+    case TW_CMD_STOP:
+        return 0;
+    default:
+        return tw_node_error(TW_E_UNSUPPORTED);
+    }
+}
+
+const tw_node_desc_t tw_node_filter = {
+    .developer = "ARM",
+    .name = "arm_stream_filter",
+    .hash = 0x317E09B0u,
+    .version = 1u << 8,
+    .rx_min = 1,
+    .rx_max = 1,
+    .tx_min = 1,
+    .tx_max = 1,
+    .raw_mask = TW_RAW_MASK_SIGNAL,
+    .services = TW_SVC_DSP,
+    .n_mem = 2,
+    .mem =
+        {
+            {.a = INSTANCE_BYTES, .b = CHANNEL_BYTES(4), .align = 8, .type = 0},
+            {.a = WORK_BYTES(4), .align = 4, .type = 1},
+        },
+    .run = filter,
+    .params = params,
+    .validate = validate,
+    .presets = PRESET_BITS,
+};

@@ -1,0 +1,100 @@
+/* node_priv.h - what the node types share: the shape of a stream, the storage of parameters.
+ *
+ * Private to engine/node. Nothing here knows what a node computes.
+ */
+#pragma once
+#include "engine/base/port.h"
+#include "engine/node/node.h"
+
+#define TW_NODE(id, name) extern const tw_node_desc_t tw_node_##name;
+#include "engine/node/nodes.def"
+
+/* Codes of units.def that parameter tables use. */
+enum { TW_NODE_UNIT_ANY = 0, TW_NODE_UNIT_DB = 45, TW_NODE_UNIT_COUNT = 48 };
+
+#define TW_RAW_BIT(raw) ((uint64_t)1 << (raw))
+#define TW_RAW_MASK_SIGNAL (TW_RAW_BIT(TW_RAW_S16) | TW_RAW_BIT(TW_RAW_Q15) | TW_RAW_BIT(TW_RAW_FP32))
+
+/** The number a node returns for an error. */
+static inline uint32_t tw_node_error(tw_err_t err)
+{
+    return (uint32_t) - (int32_t)err;
+}
+
+/* ---- streams --------------------------------------------------------------
+ * An *instant* is one sample of every channel. A *run* is a stretch of instants in which each
+ * channel's samples lie a constant step apart: everything when interleaved, one frame when not. */
+typedef struct tw_shape {
+    uint32_t samples; /* per frame and channel */
+    uint8_t raw, size; /* size [bytes] of a sample */
+    uint8_t channels;
+    uint8_t blocks; /* 1: each frame holds channel after channel */
+} tw_shape_t;
+
+/** @return TW_OK, IMG_RAW (type not in `raw_mask`), IMG_FORMAT (channels, layout or time stamps not handled) */
+tw_err_t tw_shape_from(tw_shape_t *s, const tw_format_t *fmt, uint64_t raw_mask);
+/**
+ * What RESET of a node with one arc in and one out checks first: arc counts, both formats, preset.
+ * @return TW_OK, IMG_NODE, IMG_RAW, IMG_FORMAT, PARAM_PRESET
+ */
+tw_err_t tw_shape_reset(const tw_node_desc_t *d, const tw_node_reset_t *r, uint32_t cmd, tw_shape_t *in,
+                        tw_shape_t *out);
+/** True when the same bytes mean the same samples in both; S16 and Q15 are one type. */
+bool tw_shape_same(const tw_shape_t *a, const tw_shape_t *b);
+
+/** Whole instants in `bytes`; whole frames when channels lie in blocks. */
+static inline uint32_t tw_shape_instants(const tw_shape_t *s, uint32_t bytes)
+{
+    const uint32_t n = bytes / ((uint32_t)s->size * s->channels);
+    return s->blocks ? n - n % s->samples : n;
+}
+
+/** Bytes of `n` instants. */
+static inline uint32_t tw_shape_bytes(const tw_shape_t *s, uint32_t n)
+{
+    return n * s->size * s->channels;
+}
+
+/** Instants from `t` on in the same run, `n` in all. */
+static inline uint32_t tw_shape_run(const tw_shape_t *s, uint32_t t, uint32_t n)
+{
+    return s->blocks ? tw_min_u32(n - t, s->samples - t % s->samples) : n - t;
+}
+
+/** Where channel `c` of instant `t` is [samples from the start]. */
+static inline size_t tw_shape_at(const tw_shape_t *s, uint32_t t, uint32_t c)
+{
+    if (!s->blocks) {
+        return (size_t)t * s->channels + c;
+    }
+    const uint32_t in_frame = t % s->samples;
+    return (size_t)(t - in_frame) * s->channels + (size_t)c * s->samples + in_frame;
+}
+
+/** From one sample of a channel to the next inside a run [samples]. */
+static inline uint32_t tw_shape_step(const tw_shape_t *s)
+{
+    return s->blocks ? 1u : s->channels;
+}
+
+/* ---- parameters ----------------------------------------------------------- */
+
+/** Values kept in a struct: row i of the table lives at byte at[i]. At most 32 rows. */
+typedef struct tw_param_store {
+    const tw_param_desc_t *rows;
+    const uint16_t *at;
+    uint32_t n;
+} tw_param_store_t;
+
+/** Take a checked SET into `values`. @return bit i: row i was given */
+uint32_t tw_param_put(const tw_param_store_t *s, void *values, uint32_t tag, const tw_xdm_t *data);
+/** Answer a READ. @return 0, or PARAM_INDEX, PARAM_SIZE (room too small; data untouched) */
+uint32_t tw_param_get(const tw_param_store_t *s, const void *values, uint32_t tag, tw_xdm_t *data);
+
+/** Row of an index in a table, or `n`. */
+uint32_t tw_param_row(const tw_param_desc_t *rows, uint32_t n, uint32_t index);
+/** True when the row belongs to the index-256 block. */
+static inline bool tw_param_in_all(const tw_param_desc_t *p)
+{
+    return (p->flags & (TW_PARAM_READ_ONLY | TW_PARAM_NOT_IN_ALL)) == 0;
+}
