@@ -128,7 +128,7 @@ static const struct {
     {"block misaligned", NODE, 0, BLOCKS + 1, 1, 0, 2, TW_E_IMG_MEM, BLOCKS},
     {"state in working memory", NODE, 0, BLOCKS, 11, 10, 1, TW_E_IMG_MEM, BLOCKS},
     {"block too small", NODE, 0, BLOCKS + 2, 31, 0, 8, TW_E_IMG_MEM, BLOCKS + 2},
-    {"block on an arc buffer", NODE, 0, BLOCKS + 1, 31, 0, 64, TW_E_IMG_MEM, BLOCKS},
+    {"block on an arc buffer", NODE, 0, BLOCKS + 1, 31, 0, 72, TW_E_IMG_MEM, BLOCKS},
     {"reserved arc bits", ARC, 0, 0, 31, 31, 1, TW_E_IMG_RESERVED, 0},
     {"modulo ring", ARC, 0, 0, 25, 24, 2, TW_E_IMG_ARC, 0},
     {"script of an arc that is not there", ARC, 1, 4, 30, 24, 9, TW_E_IMG_ARC, 0},
