@@ -22,7 +22,7 @@ typedef struct tw_conn_stream {
     uint32_t credit;   /* bytes we may still send / the peer may still send */
 } tw_conn_stream_t;
 
-/** Bytes waiting for the transport; linear: the transport drains from `at`, tw_out_compact() moves the rest. */
+/** Bytes waiting for the transport; linear: it drains from `at`; tw_conn_begin() moves the rest when it needs the room. */
 typedef struct tw_out {
     uint8_t *buf;
     uint32_t cap, at, used; /* valid bytes: [at, used) */
@@ -40,20 +40,28 @@ typedef struct tw_conn {
     uint8_t msg_type;
     uint16_t msg_stream;
     bool msg_open;
-    uint32_t max_frame, window; /* ours before hello, effective after */
+    bool msg_bad, msg_cut;  /* a fragment of it was damaged or may be missing; it outgrew msg_cap */
+    uint32_t skipped_seen;  /* in.skipped_bytes when the last frame came */
+    uint32_t max_frame, window; /* ours before hello (set by init, the owner may lower them), effective after */
     uint16_t next_stream;
     tw_conn_stream_t streams[TW_CONN_STREAMS];
     tw_err_t fatal;         /* why DEAD */
-    uint32_t begun;         /* tw_conn_begin() offset */
+    uint32_t begun;         /* tw_conn_begin() offset, UINT32_MAX = none */
     uint8_t begun_type;
     uint16_t begun_stream;
     uint32_t frames_in, frames_out, bad_frames;
 } tw_conn_t;
 
+enum {
+    TW_CONN_GOAWAY_ROOM = 128, /* of the send buffer, kept free so that a goaway always fits */
+    TW_CONN_WINDOW = 4096,     /* credit of a stream unless the owner says otherwise [bytes] */
+};
+
 /**
- * @param in/in_cap   receive buffer, >= max_frame wanted
- * @param out/out_cap send buffer; bounds the largest reply
- * @param msg/msg_cap reassembly buffer: the largest message accepted
+ * @param in/in_cap   receive buffer, >= max_frame wanted, >= 256
+ * @param out/out_cap send buffer; bounds the largest reply; >= 256 + TW_CONN_GOAWAY_ROOM
+ * @param msg/msg_cap reassembly buffer: the largest fragmented message accepted
+ * `max_frame` starts as in_cap (at most 65536), `window` as TW_CONN_WINDOW.
  */
 void tw_conn_init(tw_conn_t *c, bool client, void *in, uint32_t in_cap, void *out, uint32_t out_cap, void *msg,
                   uint32_t msg_cap);
@@ -63,11 +71,13 @@ typedef enum tw_conn_event_kind {
     TW_CE_HELLO,   /* data = HelloReq or HelloRep; answer with tw_conn_agree() */
     TW_CE_CALL,    /* data = call payload, reassembled */
     TW_CE_REPLY,   /* data = reply payload, reassembled; `err` flag */
-    TW_CE_DATA,    /* stream data: data = type-2 payload; fin, err */
+    TW_CE_DATA,    /* stream data: data = type-2 payload; err; fin: the stream is closed already. On a stream we
+                      send on: the receiver ends it, fin and err set, data = Status */
     TW_CE_CREDIT,  /* `credit` bytes more may be sent on `stream` (already added) */
     TW_CE_CANCEL,  /* `call_id` */
     TW_CE_GOAWAY,  /* data = Status; the connection is DEAD */
-    TW_CE_BAD_CRC, /* a frame of `type` on `stream` was damaged and dropped */
+    TW_CE_BAD_CRC, /* a frame of `type` on `stream` was damaged and dropped, or a message for want of it;
+                      fin, err as in its header; a damaged fin does not close the stream */
     TW_CE_FATAL,   /* `c->fatal` says why; a goaway has been queued; the connection is DEAD */
 } tw_conn_event_kind_t;
 
@@ -76,6 +86,7 @@ typedef struct tw_conn_event {
     uint8_t type;
     uint16_t stream;
     bool fin, err;
+    bool cut; /* the message outgrew msg_cap, data is its beginning: refuse it */
     uint32_t call_id, credit;
     const uint8_t *data;
     uint32_t len;
@@ -84,15 +95,16 @@ typedef struct tw_conn_event {
 /**
  * Take bytes; call again with the rest until *used == n and the event is NONE.
  * Data on streams is checked against granted credit here (fatal NO_CREDIT), unknown streams are
- * dropped and counted. In state DEAD everything is swallowed.
+ * dropped and counted. In state DEAD everything is swallowed. Event data is valid until the next call.
  */
 void tw_conn_feed(tw_conn_t *c, const uint8_t *in, size_t n, size_t *used, tw_conn_event_t *ev);
 
-/** Settle on the smaller of both sides' values (floor 256) and go OPEN. */
+/** Settle on the smaller of both sides' values (floor 256; 0 = not given counts as 256) and go OPEN. */
 void tw_conn_agree(tw_conn_t *c, uint32_t peer_max_frame, uint32_t peer_window);
 
 /**
  * Room for a payload of up to `want` bytes in the send buffer.
+ * Nothing is queued before tw_conn_end(); a second begin forgets the first. Before OPEN only hello is let through.
  * @return where to write, or NULL when it does not fit now (drain and try again)
  */
 uint8_t *tw_conn_begin(tw_conn_t *c, uint8_t type, uint16_t stream, uint32_t want);
@@ -105,14 +117,18 @@ uint32_t tw_conn_room(const tw_conn_t *c);
 /** Queue a goaway with this Status (encoded) and go DEAD. */
 void tw_conn_goaway(tw_conn_t *c, tw_err_t err);
 
-/** Open a stream we send on / receive on; credit starts at the negotiated window. id 0: next free id of our parity. @return id, 0 when full. */
+/**
+ * Open a stream we send on / receive on; credit starts at the negotiated window.
+ * @param id  0: the next free id of our parity; else an id the peer named, which must be of its parity
+ * @return id; 0 when no slot is free, or the id is open already or of the wrong parity
+ */
 uint16_t tw_conn_open(tw_conn_t *c, uint16_t id, bool sending);
 void tw_conn_close(tw_conn_t *c, uint16_t id);
 /** Credit left on a sending stream (type-2 payload bytes), 0 when unknown. */
 uint32_t tw_conn_credit(const tw_conn_t *c, uint16_t id);
 /** Account for bytes sent on a stream; they must not exceed its credit. */
 void tw_conn_spend(tw_conn_t *c, uint16_t id, uint32_t bytes);
-/** Grant the peer more credit on a receiving stream; queues the frame. @return false: no room now. */
+/** Grant the peer more credit on a receiving stream; queues the frame. @return false: no room now, nothing granted. */
 bool tw_conn_grant(tw_conn_t *c, uint16_t id, uint32_t bytes);
 
 static inline uint32_t tw_out_pending(const tw_out_t *o)

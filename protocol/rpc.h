@@ -31,14 +31,19 @@ const tw_method_t *tw_method_find(uint32_t id);
 const tw_method_t *tw_method_by_name(const char *name);
 const tw_method_t *tw_method_table(uint32_t *n);
 
-/** Split a call payload; `request` points into it. @return MESSAGE when malformed. */
+/**
+ * Split a call payload; `request` points into it. Both parts must cover it exactly.
+ * @return MESSAGE when malformed; `h` is then what its header said, if that much could be read (a refusal can
+ *         name its call), else zero
+ */
 tw_err_t tw_rpc_split_call(const uint8_t *p, uint32_t n, tunewire_v1_CallHeader *h, const uint8_t **request,
                            uint32_t *request_len);
-/** Split a reply payload. */
+/** Split a reply payload; as tw_rpc_split_call(). */
 tw_err_t tw_rpc_split_reply(const uint8_t *p, uint32_t n, tunewire_v1_ReplyHeader *h, const uint8_t **response,
                             uint32_t *response_len);
 
-/** Decode a message whole; unknown fields are skipped. @return MESSAGE when malformed. */
+/** Decode a message whole; unknown fields are skipped. Callback fields of `msg` are kept: zero them or set them
+ *  first. @return MESSAGE when malformed. */
 tw_err_t tw_rpc_decode(const uint8_t *p, uint32_t n, const pb_msgdesc_t *fields, void *msg);
 /** Encode. @return bytes, 0 with *err = NOMEM when it does not fit (an empty message is 0 with TW_OK). */
 uint32_t tw_rpc_encode(uint8_t *p, uint32_t cap, const pb_msgdesc_t *fields, const void *msg, tw_err_t *err);
@@ -64,7 +69,7 @@ typedef struct tw_rpc_list {
 bool tw_rpc_list_add(tw_rpc_list_t *l, uint32_t field, const pb_msgdesc_t *fields, const void *msg);
 /** Append a varint field. */
 bool tw_rpc_list_varint(tw_rpc_list_t *l, uint32_t field, uint64_t v);
-/** Write a reply whose response bytes are already encoded. @return payload bytes, 0 = does not fit. */
+/** Write a reply whose response bytes are already encoded, anywhere: also inside `p`. @return payload bytes, 0 = does not fit. */
 uint32_t tw_rpc_put_reply_raw(uint8_t *p, uint32_t cap, const tunewire_v1_ReplyHeader *h, const uint8_t *response,
                               uint32_t response_len);
 
@@ -81,7 +86,10 @@ typedef struct tw_hot_set {
 } tw_hot_set_t;
 /** Decode a call payload if it is a Param.Set in ordinary form. @return false: use the general path. */
 bool tw_hot_split_set(const uint8_t *p, uint32_t n, tw_hot_set_t *out);
-/** Write an OK ParamAck{version, applied_tick} reply. @return payload bytes, 0 = does not fit. */
+enum { TW_HOT_ACK_MAX = 36 }; /* of any ack payload [bytes] */
+/** Write an OK ParamAck{version, applied_tick} reply. @return payload bytes, 0 when cap < TW_HOT_ACK_MAX. */
 uint32_t tw_hot_put_ack(uint8_t *p, uint32_t cap, uint32_t call_id, uint64_t t_us, uint32_t version, uint64_t tick);
 /** Client side: write a Param.Set call (values up to 512 bytes). @return payload bytes, 0 = does not fit. */
 uint32_t tw_hot_put_set(uint8_t *p, uint32_t cap, const tw_hot_set_t *s);
+/** Client side: version and tick from a ParamAck response. @return false: use the general path. */
+bool tw_hot_split_ack(const uint8_t *response, uint32_t n, uint32_t *version, uint64_t *tick);
