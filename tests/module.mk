@@ -7,7 +7,7 @@ define unit_test
 PROGRAMS += tests/$(1)
 tests/$(1).src := tests/unit/$(1).c
 tests/$(1).libs := $(ALL_LIBS)
-tests/$(1).ld := -lcmocka
+tests/$(1).ld := -lcmocka -lmbedcrypto
 endef
 $(foreach t,$(UNIT),$(eval $(call unit_test,$(t))))
 
