@@ -163,11 +163,26 @@ static void on_goaway(tw_conn_t *c, const tw_frame_t *f, tw_conn_event_t *ev)
     set_payload(ev, TW_CE_GOAWAY, f);
 }
 
+/* On a stream that we send on, the peer has one word: FIN and ERR, it will take no more, and why. */
+static void on_refusal(tw_conn_t *c, const tw_frame_t *f, tw_conn_event_t *ev)
+{
+    if ((f->flags & TW_FF_ALL) != (TW_FF_FIN | TW_FF_ERR)) {
+        c->bad_frames++;
+        return;
+    }
+    set_payload(ev, TW_CE_DATA, f);
+    tw_conn_close(c, f->stream);
+}
+
 static void on_data(tw_conn_t *c, const tw_frame_t *f, tw_conn_event_t *ev)
 {
     tw_conn_stream_t *s = tw_conn_find(c, f->stream);
-    if (s == NULL || s->sending) {
+    if (s == NULL) {
         c->bad_frames++;
+        return;
+    }
+    if (s->sending) {
+        on_refusal(c, f, ev);
         return;
     }
     if (f->len > s->credit) {

@@ -71,7 +71,8 @@ typedef enum tw_conn_event_kind {
     TW_CE_HELLO,   /* data = HelloReq or HelloRep; answer with tw_conn_agree() */
     TW_CE_CALL,    /* data = call payload, reassembled */
     TW_CE_REPLY,   /* data = reply payload, reassembled; `err` flag */
-    TW_CE_DATA,    /* stream data: data = type-2 payload; err; fin: the stream is closed already */
+    TW_CE_DATA,    /* stream data: data = type-2 payload; err; fin: the stream is closed already. On a stream we
+                      send on: the receiver ends it, fin and err set, data = Status */
     TW_CE_CREDIT,  /* `credit` bytes more may be sent on `stream` (already added) */
     TW_CE_CANCEL,  /* `call_id` */
     TW_CE_GOAWAY,  /* data = Status; the connection is DEAD */

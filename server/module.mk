@@ -1,5 +1,6 @@
 LIBS += server
-server.src := $(filter-out server/main_linux.c,$(wildcard server/*.c))
+server.src := $(filter-out server/main_%.c,$(wildcard server/*.c))
 PROGRAMS += tunewired
-tunewired.src := server/main_linux.c
+tunewired.src := $(wildcard server/main_*.c)
 tunewired.libs := server phy protocol board engine base hosted
+tunewired.ld := -lmbedcrypto

@@ -38,4 +38,9 @@ typedef struct tw_board {
      */
     tw_err_t (*accept)(void *ctx, uint32_t hwid, uint32_t raw, uint32_t channels, float rate_hz, uint32_t frame_bytes,
                        const uint32_t settings[3]);
+    /**
+     * Engine thread, at the boundary where the graph that was accepted last takes over: its formats
+     * count from here. Until then reads and writes are the old graph's. NULL = nothing to switch.
+     */
+    void (*adopt)(void *ctx);
 } tw_board_t;

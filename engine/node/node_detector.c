@@ -46,6 +46,7 @@ typedef struct detector {
     uint32_t warm_up, hold, count; /* [samples] */
     bool over;                     /* P / F, with hysteresis */
     bool started;                  /* a RUN has happened since the cold RESET */
+    bool reseed;                   /* the high-pass has no history */
     float mean[];                  /* a channel: what the high-pass subtracts */
 } detector_t;
 
@@ -116,6 +117,7 @@ static void derive(detector_t *d)
     d->off = tw_db_to_gain(on_db > 6.0f ? on_db - 3.0f : on_db / 2.0f);
     if (v->hp_shift == 0) {
         memset(d->mean, 0, d->in.channels * sizeof d->mean[0]);
+        d->reseed = true;
     }
     if (!d->started) {
         d->warm_up = 4u << tw_max_u32(v->hp_shift, v->lp_shift);
@@ -138,14 +140,19 @@ static float sample(const tw_shape_t *s, const void *data, size_t i)
     return s->raw == TW_RAW_FP32 ? ((const float *)data)[i] : (float)((const int16_t *)data)[i] * (1.0f / 32768.0f);
 }
 
-/* High-passed and rectified, the loudest channel. A sample that is no number (NaN, beyond 1e6) counts
- * as silence: it must not stay in the trackers. */
+/* What is not (NaN, beyond 1e6) counts as silence: it must not stay in the trackers. */
+static bool number(float x)
+{
+    return x < 1e6f && x > -1e6f;
+}
+
+/* High-passed and rectified, the loudest channel. */
 static float rectified(detector_t *d, const void *data, uint32_t t)
 {
     float loudest = 0;
     for (uint32_t c = 0; c < d->in.channels; c++) {
         const float x = sample(&d->in, data, tw_shape_at(&d->in, t, c));
-        if (!(x < 1e6f && x > -1e6f)) {
+        if (!number(x)) {
             continue;
         }
         d->mean[c] += (x - d->mean[c]) * d->hp;
@@ -154,6 +161,16 @@ static float rectified(detector_t *d, const void *data, uint32_t t)
         loudest = size > loudest ? size : loudest;
     }
     return loudest;
+}
+
+/* A high-pass begins at the present offset, which is no edge. */
+static void seed_high_pass(detector_t *d, const void *data)
+{
+    for (uint32_t c = 0; c < d->in.channels; c++) {
+        const float x = sample(&d->in, data, tw_shape_at(&d->in, 0, c));
+        d->mean[c] = number(x) ? x : 0.0f;
+    }
+    d->reseed = false;
 }
 
 static void track(detector_t *d)
@@ -201,6 +218,9 @@ static void run(detector_t *d, tw_xdm_t *data)
     uint32_t n = tw_min_u32(tw_shape_instants(&d->in, data[0].bytes), tw_shape_instants(&d->out, data[1].bytes));
     n -= n % (d->in.blocks ? d->in.samples : d->out.blocks ? d->out.samples : 1);
     d->started = d->started || n > 0;
+    if (d->reseed && d->hp > 0 && n > 0) {
+        seed_high_pass(d, data[0].ptr);
+    }
     for (uint32_t t = 0; t < n; t++) {
         emit(&d->out, data[1].ptr, t, detect(d, rectified(d, data[0].ptr, t)));
     }
@@ -230,6 +250,7 @@ static tw_err_t reset(detector_t *d, const tw_node_reset_t *r, uint32_t cmd)
         memset(d, 0, bytes);
         d->magic = tw_node_detector.hash;
         d->floor = d->peak = QUIET;
+        d->reseed = true;
     }
     d->in = in;
     d->out = out;

@@ -81,12 +81,25 @@ static uint16_t zero_bits(unsigned form)
     }
 }
 
+/* Where a form wants a pointer, only the codes of pointers are instructions. */
+static bool pointer_place_ok(const tw_sinsn_t *in)
+{
+    switch (in->form) {
+    case TW_SF_LOAD: case TW_SF_LOADI: case TW_SF_PR: case TW_SF_RP:
+        return in->y >= TW_RC_P0 && in->y < TW_RC_LC;
+    case TW_SF_STORE: case TW_SF_STOREI: case TW_SF_PT:
+        return in->x >= TW_RC_P0 && in->x < TW_RC_LC;
+    default:
+        return true;
+    }
+}
+
 tw_err_t tw_sop_check(const tw_sinsn_t *in)
 {
     if (in->key == 0xBF || in->word >= 0xF000) {
         return TW_E_SCR_RESERVED;
     }
-    if (in->form == TW_SF_ILLEGAL || (in->word & zero_bits(in->form)) != 0) {
+    if (in->form == TW_SF_ILLEGAL || (in->word & zero_bits(in->form)) != 0 || !pointer_place_ok(in)) {
         return TW_E_SCR_BAD_OP;
     }
     return TW_OK;

@@ -135,7 +135,7 @@ static void drain(end_t *e, end_t *peer, size_t n, size_t cut)
 /* A frame with good checksums, or nearly. */
 static void hand_made(end_t *e, program_t *in)
 {
-    uint8_t f[1024];
+    uint8_t f[TW_FRAME_HEADER + 4 * 255];
     const uint8_t type = op(in), flags = op(in), stream = op(in), len4 = op(in), damage = op(in);
     const uint32_t len = tw_min_u32(len4 * 4u, (uint32_t)in->n);
     memcpy(f + TW_FRAME_HEADER, in->p, len);

@@ -147,7 +147,7 @@ static void round_trip(const pb_msgdesc_t *fields, uint16_t msg_size, const uint
 static void fuzz_message(const uint8_t *p, uint32_t n, uint8_t which, bool request)
 {
     uint32_t count;
-    const tw_method_t *m = tw_method_table(&count) + which % count;
+    const tw_method_t *table = tw_method_table(&count), *m = &table[which % count];
     if (request) {
         round_trip(m->request, m->request_size, p, n);
     } else {

@@ -1,0 +1,431 @@
+/* manifest_node.c - reads one node manifest: arcs, memory formulas, services. Knows no file and no graph. */
+#include "engine/board/manifest_text.h"
+#include "engine/base/bytes.h"
+#include <stdio.h>
+
+/* What is being declared: the block and the arc the next tag speaks of, -1 none yet. */
+typedef struct reader {
+    tw_node_manifest_t *m;
+    tw_text_t *t;
+    int mem, arc;
+    unsigned bare; /* bare lines seen: developer, name */
+    bool has_node_mem;
+    bool has_arc_direction[16];
+} reader_t;
+
+typedef bool reader_fn(reader_t *r);
+#define TW_NODE_FIELD(tag, field, lo, hi, dflt, text)
+#define TW_NODE_CALL(tag, reader, args, dflt, text) static reader_fn read_##reader;
+#define TW_NODE_SKIP(tag, args, dflt, text)
+#include "engine/board/manifest_tags.def"
+
+enum { SKIP, FIELD, CALL };
+static const struct row {
+    const char *tag;
+    uint8_t what, kind;
+    double lo, hi;
+    size_t at;
+    reader_fn *read;
+} rows[] = {
+#define TW_NODE_FIELD(tag, field, lo, hi, dflt, text) \
+    {#tag, FIELD, TW_FIELD_KIND(tw_node_manifest_t, field), lo, hi, offsetof(tw_node_manifest_t, field), NULL},
+#define TW_NODE_CALL(tag, reader, args, dflt, text) {#tag, CALL, 0, 0, 0, 0, read_##reader},
+#define TW_NODE_SKIP(tag, args, dflt, text) {#tag, SKIP, 0, 0, 0, 0, NULL},
+#include "engine/board/manifest_tags.def"
+};
+
+static bool take_name(reader_t *r, const char *what, char *to, size_t size)
+{
+    tw_tok_t tok;
+    if (!tw_text_tok(r->t, &tok)) {
+        tw_text_error(r->t, &tok, "expected %s", what);
+        return false;
+    }
+    if (!tw_tok_copy(&tok, to, size)) {
+        tw_text_error(r->t, &tok, "%s is longer than %zu characters", what, size - 1);
+        return false;
+    }
+    return true;
+}
+
+static bool read_developer(reader_t *r)
+{
+    return take_name(r, "developer name", r->m->developer, sizeof r->m->developer);
+}
+
+static bool read_name(reader_t *r)
+{
+    return take_name(r, "node name", r->m->name, sizeof r->m->name);
+}
+
+static bool take_u8(reader_t *r, const char *what, int64_t lo, int64_t hi, uint8_t *to)
+{
+    int64_t v;
+    if (!tw_take_int(r->t, what, lo, hi, &v)) {
+        return false;
+    }
+    *to = (uint8_t)v;
+    return true;
+}
+
+static bool read_nb_arcs(reader_t *r)
+{
+    return take_u8(r, "number of receive arcs", 0, 15, &r->m->rx) &&
+           take_u8(r, "number of transmit arcs", 0, 15, &r->m->tx);
+}
+
+static int architecture(const char *name, size_t n)
+{
+    static const char *const names[] = {"any", "armv6-m", "armv7-m", "armv7e-m", "armv8-m.main", "armv8.1-m.main", "armv8-a"};
+    for (size_t i = 0; i < TW_COUNT(names); i++) {
+        if (strlen(names[i]) == n && memcmp(names[i], name, n) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+static bool read_architecture(reader_t *r)
+{
+    int64_t v;
+    if (!tw_take_code(r->t, "architecture", architecture, 7, &v)) {
+        return false;
+    }
+    r->m->arch = (uint8_t)v;
+    return true;
+}
+
+static bool read_version(reader_t *r)
+{
+    int64_t v;
+    if (!tw_take_int(r->t, "version", 0, 25599, &v)) {
+        return false;
+    }
+    r->m->version = (uint16_t)(v / 100 << 8 | v % 100);
+    return true;
+}
+
+/* ---- memory blocks ----------------------------------------------------------- */
+
+static bool start_mem(reader_t *r, const tw_tok_t *at, int64_t i)
+{
+    if (i != r->m->n_mem) {
+        tw_text_error(r->t, at, "memory block %d, expected %u: blocks are numbered 0..5 in order", (int)i, r->m->n_mem);
+        return false;
+    }
+    if (r->m->n_mem >= TW_COUNT(r->m->mem)) {
+        tw_text_error(r->t, at, "more than %zu memory blocks", TW_COUNT(r->m->mem));
+        return false;
+    }
+    r->mem = (int)r->m->n_mem++;
+    r->m->mem[r->mem] = (tw_node_mem_manifest_t){.align = 4};
+    return true;
+}
+
+static bool read_mem(reader_t *r)
+{
+    tw_tok_t at;
+    int64_t i;
+    r->has_node_mem = true;
+    (void)tw_text_peek(r->t, &at);
+    return tw_take_int(r->t, "memory block", 0, 255, &i) && start_mem(r, &at, i);
+}
+
+/* The block the tag speaks of, or NULL after an error. */
+static tw_node_mem_manifest_t *mem(reader_t *r)
+{
+    if (r->mem < 0) {
+        tw_text_error(r->t, NULL, "no memory block started: node_mem must come first");
+        return NULL;
+    }
+    return &r->m->mem[r->mem];
+}
+
+#define ALLOC_MAX 4294967295.0
+static bool take_term(reader_t *r, const char *what, double *factor, uint8_t *arc)
+{
+    tw_tok_t tok;
+    if (!tw_take_num(r->t, what, 0, ALLOC_MAX, factor)) {
+        return false;
+    }
+    return !tw_text_peek(r->t, &tok) || take_u8(r, "arc index", 0, 15, arc);
+}
+
+static bool set_align(reader_t *r, tw_node_mem_manifest_t *m)
+{
+    tw_tok_t at;
+    uint8_t v;
+    (void)tw_text_peek(r->t, &at);
+    if (!take_u8(r, "alignment", 1, 128, &v)) {
+        return false;
+    }
+    if ((v & (v - 1)) != 0) {
+        tw_text_error(r->t, &at, "alignment %u is not a power of two", v);
+        return false;
+    }
+    m->align = v;
+    return true;
+}
+
+/* Text 0 static, 1 working, 2 retention, 3 pseudo-working; the image swaps the last two. */
+static bool set_type(reader_t *r, tw_node_mem_manifest_t *m)
+{
+    static const uint8_t types[] = {0, 1, 3, 2};
+    uint8_t v;
+    if (!take_u8(r, "retention", 0, 3, &v)) {
+        return false;
+    }
+    m->type = types[v];
+    return true;
+}
+
+/* Text 0 any, 1 fast, 2 critical; the image has 1 for normal memory in between. */
+static bool set_speed(reader_t *r, tw_node_mem_manifest_t *m)
+{
+    static const uint8_t speeds[] = {0, 2, 3};
+    uint8_t v;
+    if (!take_u8(r, "speed", 0, 2, &v)) {
+        return false;
+    }
+    m->speed = speeds[v];
+    return true;
+}
+
+/* The older form, before any node_mem, declares a block with each line. */
+static bool read_mem_alloc(reader_t *r)
+{
+    tw_tok_t tok;
+    (void)tw_text_peek(r->t, &tok);
+    const bool older = !r->has_node_mem;
+    if (older && !start_mem(r, &tok, r->m->n_mem)) {
+        return false;
+    }
+    tw_node_mem_manifest_t *m = mem(r);
+    if (m == NULL || !tw_take_num(r->t, "bytes", 0, ALLOC_MAX, &m->a)) {
+        return false;
+    }
+    if (older && tw_text_peek(r->t, &tok)) {
+        return set_type(r, m) && (!tw_text_peek(r->t, &tok) || set_speed(r, m));
+    }
+    return true;
+}
+
+static bool read_mem_detail(reader_t *r)
+{
+    tw_tok_t tok;
+    double e;
+    (void)tw_text_peek(r->t, &tok);
+    if (!start_mem(r, &tok, r->m->n_mem)) {
+        return false;
+    }
+    tw_node_mem_manifest_t *m = mem(r);
+    if (!tw_take_num(r->t, "A", 0, ALLOC_MAX, &m->a) || !take_term(r, "B", &m->b, &m->b_arc) ||
+        !take_term(r, "C", &m->c, &m->c_arc) || !take_term(r, "D", &m->d, &m->d_arc) ||
+        !tw_take_num(r->t, "E", 0, ALLOC_MAX, &e)) {
+        return false;
+    }
+    return set_align(r, m) && set_type(r, m) && set_speed(r, m) && take_u8(r, "relocatable", 0, 1, &m->reloc) &&
+           (!tw_text_peek(r->t, &tok) || take_u8(r, "program memory", 0, 1, &m->prog));
+}
+
+static bool read_mem_nbchan(reader_t *r)
+{
+    tw_node_mem_manifest_t *m = mem(r);
+    return m != NULL && take_term(r, "bytes per channel", &m->b, &m->b_arc);
+}
+
+static bool read_mem_rate(reader_t *r)
+{
+    tw_node_mem_manifest_t *m = mem(r);
+    return m != NULL && take_term(r, "bytes per Hz", &m->c, &m->c_arc);
+}
+
+static bool read_mem_frame(reader_t *r)
+{
+    tw_node_mem_manifest_t *m = mem(r);
+    return m != NULL && take_term(r, "bytes per frame byte", &m->d, &m->d_arc);
+}
+
+static bool read_mem_align(reader_t *r)
+{
+    tw_node_mem_manifest_t *m = mem(r);
+    return m != NULL && set_align(r, m);
+}
+
+static bool read_mem_retention(reader_t *r)
+{
+    tw_node_mem_manifest_t *m = mem(r);
+    return m != NULL && set_type(r, m);
+}
+
+static bool read_mem_speed(reader_t *r)
+{
+    tw_node_mem_manifest_t *m = mem(r);
+    return m != NULL && set_speed(r, m);
+}
+
+static bool read_mem_reloc(reader_t *r)
+{
+    tw_node_mem_manifest_t *m = mem(r);
+    return m != NULL && take_u8(r, "relocatable", 0, 1, &m->reloc);
+}
+
+static bool read_mem_prog(reader_t *r)
+{
+    tw_node_mem_manifest_t *m = mem(r);
+    return m != NULL && take_u8(r, "program memory", 0, 1, &m->prog);
+}
+
+/* ---- arcs ---------------------------------------------------------------------- */
+
+static bool read_arc(reader_t *r)
+{
+    int64_t i;
+    if (!tw_take_int(r->t, "arc index", 0, (int64_t)TW_COUNT(r->m->arcs) - 1, &i)) {
+        return false;
+    }
+    r->arc = (int)i;
+    r->m->arcs[i].set = 1;
+    return true;
+}
+
+/* The arc a tag speaks of. In the older form, without node_arc, the line names it. */
+static tw_node_arc_manifest_t *arc(reader_t *r)
+{
+    int64_t i = r->arc;
+    tw_tok_t tok;
+    if (i < 0) {
+        i = 0;
+        if (tw_text_peek(r->t, &tok) && !tw_tok_is(&tok, "{") &&
+            !tw_take_int(r->t, "arc index", 0, (int64_t)TW_COUNT(r->m->arcs) - 1, &i)) {
+            return NULL;
+        }
+    }
+    r->m->arcs[i].set = 1;
+    return &r->m->arcs[i];
+}
+
+static bool read_arc_rx0tx1(reader_t *r)
+{
+    tw_node_arc_manifest_t *a = arc(r);
+    if (a == NULL || !take_u8(r, "direction", 0, 1, &a->tx)) {
+        return false;
+    }
+    r->has_arc_direction[a - r->m->arcs] = true;
+    return true;
+}
+
+static bool read_arc_interleaving(reader_t *r)
+{
+    tw_node_arc_manifest_t *a = arc(r);
+    return a != NULL && take_u8(r, "interleaving", 0, 2, &a->interleaving);
+}
+
+static bool read_arc_channels(reader_t *r)
+{
+    tw_node_arc_manifest_t *a = arc(r);
+    return a != NULL && tw_take_options(r->t, "channels", NULL, 1, 32, &a->channels);
+}
+
+static bool read_arc_channels2(reader_t *r)
+{
+    tw_node_arc_manifest_t *a = arc(r);
+    return a != NULL && take_u8(r, "interleaving", 0, 2, &a->interleaving) &&
+           tw_take_options(r->t, "channels", NULL, 1, 32, &a->channels);
+}
+
+static bool read_arc_raw(reader_t *r)
+{
+    tw_node_arc_manifest_t *a = arc(r);
+    return a != NULL && tw_take_options(r->t, "raw type", tw_raw_find, 0, TW_RAW_COUNT - 1, &a->raw);
+}
+
+static bool read_arc_rate(reader_t *r)
+{
+    tw_node_arc_manifest_t *a = arc(r);
+    return a != NULL && tw_take_options(r->t, "sampling rate", NULL, 0, 1e9, &a->rate_hz);
+}
+
+static bool read_arc_length(reader_t *r)
+{
+    tw_node_arc_manifest_t *a = arc(r);
+    return a != NULL && tw_take_options(r->t, "frame length", NULL, 1, 1e9, &a->frame_length);
+}
+
+/* ---- the file ------------------------------------------------------------------ */
+
+static bool read_tag(reader_t *r, const tw_tok_t *tok)
+{
+    for (size_t i = 0; i < TW_COUNT(rows); i++) {
+        const struct row *row = &rows[i];
+        if (!tw_tok_is(tok, row->tag)) {
+            continue;
+        }
+        switch (row->what) {
+        case FIELD:
+            return tw_take_field(r->t, row->tag, (tw_field_kind_t)row->kind, row->lo, row->hi, (char *)r->m + row->at);
+        case CALL:
+            return row->read(r);
+        default:
+            return true;
+        }
+    }
+    const char *near = tw_nearest(tok, rows, TW_COUNT(rows), sizeof rows[0]);
+    tw_text_error(r->t, tok, "unknown node manifest tag '%.*s'%s%s%s", (int)tok->n, tok->p, near ? ", did you mean '" : "",
+                  near ? near : "", near ? "'?" : "");
+    return false;
+}
+
+static bool is_tag(const tw_tok_t *tok)
+{
+    return tok->n > 5 && memcmp(tok->p, "node_", 5) == 0;
+}
+
+static bool read_line(reader_t *r)
+{
+    tw_tok_t tok;
+    (void)tw_text_peek(r->t, &tok);
+    if (!is_tag(&tok) && r->bare < 2) {
+        return r->bare++ == 0 ? read_developer(r) : read_name(r);
+    }
+    if (tw_tok_is_end(&tok)) {
+        return true;
+    }
+    (void)tw_text_tok(r->t, &tok);
+    if (r->m->name[0] != 0 && !is_tag(&tok)) {
+        tw_text_error(r->t, &tok, "'%.*s': only tags follow the node's name (positional manifests are not read)",
+                      (int)tok.n, tok.p);
+        tw_text_skip(r->t);
+        r->t->p = r->t->eol = r->t->end; /* every further line would say the same */
+        return false;
+    }
+    return read_tag(r, &tok);
+}
+
+bool tw_node_manifest_parse(tw_node_manifest_t *m, tw_text_t *t)
+{
+    *m = (tw_node_manifest_t){.rx = 1, .tx = 1, .steady = 1, .push_format = 1, .version = 1 << 8};
+    snprintf(m->file, sizeof m->file, "%s", t->file);
+    reader_t r = {.m = m, .t = t, .mem = -1, .arc = -1};
+    for (size_t i = 0; i < TW_COUNT(m->arcs); i++) {
+        m->arcs[i].channels = (tw_options_t){.n = 1, .v = {1}};
+        m->arcs[i].raw = (tw_options_t){.n = 1, .v = {TW_RAW_S16}};
+        m->arcs[i].rate_hz.any = m->arcs[i].frame_length.any = 1;
+    }
+    const unsigned errors = t->diags->errors;
+    while (tw_text_line(t)) {
+        (void)read_line(&r);
+    }
+    if (t->diags->errors == errors && (m->name[0] == 0 || m->developer[0] == 0)) {
+        tw_diag(t->diags, false, t->file, 0, 0, "a node manifest begins with the developer's and the node's name");
+    }
+    if (t->diags->errors == errors && m->rx + m->tx > (int)TW_COUNT(m->arcs)) {
+        tw_diag(t->diags, false, t->file, 0, 0, "node has %d arcs, at most %zu", m->rx + m->tx, TW_COUNT(m->arcs));
+    }
+    for (unsigned i = 0; i < TW_COUNT(m->arcs); i++) {
+        if (!r.has_arc_direction[i]) {
+            m->arcs[i].tx = i >= m->rx;
+        }
+    }
+    return t->diags->errors == errors;
+}

@@ -1,0 +1,103 @@
+/* manifest_text.h - what graph texts and manifests have in common: lines, tokens, numbers, diagnostics.
+ *
+ * A text is a sequence of lines; a line is a sequence of words separated by
+ * blanks and commas, `{` and `}` stand alone, `;` starts a comment. It knows no
+ * tag. Tokens are slices of the text, so the text must outlive them. Host only.
+ */
+#pragma once
+#include "engine/board/manifest.h"
+
+/** Where texts come from: the file system, or memory in tests and fuzzers. */
+typedef struct tw_text_source {
+    void *ctx;
+    /** @return malloc'ed bytes, *n of them, or NULL when there is no such text. */
+    char *(*read)(void *ctx, const char *path, size_t *n);
+} tw_text_source_t;
+/** Files, at most TW_TEXT_MAX bytes each. */
+extern const tw_text_source_t tw_text_files;
+#define TW_TEXT_MAX (16u << 20)
+
+typedef struct tw_tok {
+    const char *p;
+    uint32_t n;
+    unsigned col; /* 1-based */
+} tw_tok_t;
+
+/** A cursor over one text. */
+typedef struct tw_text {
+    const char *file;
+    const char *bol, *p, *eol, *end; /* the line is [bol, eol), what is left of it [p, eol) */
+    unsigned line;                   /* 1-based, 0 before the first */
+    tw_diags_t *diags;
+    bool fresh;                      /* no token of the line taken yet */
+    /* Every token taken goes here, after a blank or, the first of a line, a newline. NULL: nowhere. */
+    void (*canon)(void *ctx, const char *p, size_t n);
+    void *canon_ctx;
+} tw_text_t;
+
+void tw_text_open(tw_text_t *t, const char *file, const char *text, size_t n, tw_diags_t *diags);
+/** Go to the next line that has a token. @return false at the end */
+bool tw_text_line(tw_text_t *t);
+/** Take the next token of this line. @return false at its end, tok->col then says where that is */
+bool tw_text_tok(tw_text_t *t, tw_tok_t *tok);
+/** The same without taking it. */
+bool tw_text_peek(const tw_text_t *t, tw_tok_t *tok);
+/** Forget the rest of the line. */
+void tw_text_skip(tw_text_t *t);
+
+bool tw_tok_is(const tw_tok_t *tok, const char *word);
+/** Decimal or 0x; the whole token. */
+bool tw_tok_int(const tw_tok_t *tok, int64_t *v);
+/** The same without sign, up to 64 bits. */
+bool tw_tok_uint(const tw_tok_t *tok, uint64_t *v);
+/** Hexadecimal digits, 0x or not. */
+bool tw_tok_hex(const tw_tok_t *tok, uint64_t *v);
+/** Floating point, finite; a trailing f is accepted. */
+bool tw_tok_num(const tw_tok_t *tok, double *v);
+/** Copy into `size` bytes with a NUL. @return false when it was cut */
+bool tw_tok_copy(const tw_tok_t *tok, char *to, size_t size);
+/** True for "_end_", "_end", "end", "_end____". */
+bool tw_tok_is_end(const tw_tok_t *tok);
+
+/** Add a diagnostic; col 0 = whole line, line 0 = whole file. */
+__attribute__((format(printf, 6, 7))) void tw_diag(tw_diags_t *d, bool warning, const char *file, unsigned line,
+                                                   unsigned col, const char *fmt, ...);
+/** Error or warning at a token of the current line. */
+__attribute__((format(printf, 3, 4))) void tw_text_error(tw_text_t *t, const tw_tok_t *tok, const char *fmt, ...);
+__attribute__((format(printf, 3, 4))) void tw_text_warn(tw_text_t *t, const tw_tok_t *tok, const char *fmt, ...);
+
+/**
+ * Word of `words` (stride bytes apart, each a const char *) closest to the token in edits.
+ * @return NULL when none is close enough to be meant
+ */
+const char *tw_nearest(const tw_tok_t *tok, const void *words, size_t count, size_t stride);
+
+/** Take an integer in lo..hi; `what` names it in the error. @return false after an error, *v unchanged */
+bool tw_take_int(tw_text_t *t, const char *what, int64_t lo, int64_t hi, int64_t *v);
+bool tw_take_num(tw_text_t *t, const char *what, double lo, double hi, double *v);
+/** Names allowed in place of numbers. */
+typedef int (*tw_name_fn)(const char *name, size_t n);
+/** Take an option set "{idx v..}", "X" or "idx v..". */
+bool tw_take_options(tw_text_t *t, const char *what, tw_name_fn names, double lo, double hi, tw_options_t *o);
+/** Take a number or a name. */
+bool tw_take_code(tw_text_t *t, const char *what, tw_name_fn names, int64_t hi, int64_t *v);
+
+/** One field of a record, filled from one integer, number or option set. */
+typedef enum tw_field_kind { TW_FIELD_U8, TW_FIELD_U16, TW_FIELD_U32, TW_FIELD_I32, TW_FIELD_F32, TW_FIELD_F64 } tw_field_kind_t;
+#define TW_FIELD_KIND(type, field)                                                                          \
+    _Generic(((type *)0)->field, uint8_t: TW_FIELD_U8, uint16_t: TW_FIELD_U16, uint32_t: TW_FIELD_U32,     \
+             int32_t: TW_FIELD_I32, float: TW_FIELD_F32, double: TW_FIELD_F64)
+/** Take one number into `at`. @return false after an error */
+bool tw_take_field(tw_text_t *t, const char *what, tw_field_kind_t kind, double lo, double hi, void *at);
+
+/** Path of `file` under folder `dir`, ".." and "." folded away. @return false when it does not fit */
+bool tw_path_join(char *out, size_t size, const char *dir, const char *file);
+/** Folder of a path, "." when it has none. */
+void tw_path_dir(char *out, size_t size, const char *path);
+
+/** Read one manifest. @return false after errors. Used by the platform reader and by tests. */
+bool tw_io_manifest_parse(tw_io_manifest_t *m, tw_text_t *t);
+bool tw_node_manifest_parse(tw_node_manifest_t *m, tw_text_t *t);
+bool tw_procmap_parse(tw_platform_t *p, tw_text_t *t);
+/** tw_platform_read() from any source of texts. */
+bool tw_platform_read_from(tw_platform_t *p, const char *path, const tw_text_source_t *src, tw_diags_t *d);

@@ -1,0 +1,149 @@
+/* graphc.c - the compiler as its users call it: passes in order, graph identity, printing of diagnostics. */
+#include "host_tools/graphc/graphc_priv.h"
+#include <mbedtls/md.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void hash_more(void *ctx, const char *p, size_t n)
+{
+    (void)mbedtls_md_update(ctx, (const unsigned char *)p, n);
+}
+
+static bool parse_and_hash(g_model_t *m, const char *path, const tw_text_source_t *src)
+{
+    mbedtls_md_context_t md;
+    uint8_t digest[32];
+    mbedtls_md_init(&md);
+    bool ok = mbedtls_md_setup(&md, mbedtls_md_info_from_type(MBEDTLS_MD_SHA256), 0) == 0 && mbedtls_md_starts(&md) == 0;
+    m->canon = hash_more;
+    m->canon_ctx = &md;
+    if (!ok) {
+        tw_diag(m->diags, false, path, 0, 0, "SHA-256 is not available");
+    } else {
+        ok = g_parse(m, path, src) && mbedtls_md_finish(&md, digest) == 0;
+        m->uid = ok ? tw_get_le32(digest) : 0;
+    }
+    mbedtls_md_free(&md);
+    return ok;
+}
+
+static bool strict_enough(const tw_graphc_opts_t *opts, tw_diags_t *d)
+{
+    for (unsigned i = 0; opts->strict && i < d->n; i++) {
+        d->errors += d->rows[i].warning;
+        d->rows[i].warning = false;
+    }
+    return d->errors == 0;
+}
+
+bool g_compile(const char *path, const tw_graphc_opts_t *opts, const tw_platform_t *platform, const tw_text_source_t *src,
+               tw_graphc_out_t *out)
+{
+    g_model_t *m = calloc(1, sizeof *m);
+    if (m == NULL) {
+        tw_diag(&out->diags, false, path, 0, 0, "out of memory");
+        return false;
+    }
+    m->platform = platform;
+    m->diags = &out->diags;
+    if (parse_and_hash(m, path, src) && g_resolve(m) && g_names(m) && g_plan(m) && strict_enough(opts, m->diags)) {
+        out->image = g_emit(m, opts->sequence, &out->bytes);
+        if (out->image != NULL) {
+            out->report = g_report(m, out->bytes);
+            out->report_json = g_report_json(m, out->bytes);
+        }
+    }
+    g_model_free(m);
+    free(m);
+    return out->image != NULL;
+}
+
+/* The platform of a graph without one: platform/top_manifest_computer.txt in or beside the graph's folder. */
+static bool find_platform(const char *path, char *out, size_t size)
+{
+    static const char *const places[] = {"platform/top_manifest_computer.txt", "../platform/top_manifest_computer.txt"};
+    char dir[256];
+    tw_path_dir(dir, sizeof dir, path);
+    for (size_t i = 0; i < TW_COUNT(places); i++) {
+        FILE *f = tw_path_join(out, size, dir, places[i]) ? fopen(out, "rb") : NULL;
+        if (f != NULL) {
+            fclose(f);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool tw_graphc(const char *path, const tw_graphc_opts_t *opts, tw_graphc_out_t *out)
+{
+    static const tw_graphc_opts_t none;
+    const tw_graphc_opts_t *o = opts != NULL ? opts : &none;
+    char found[256];
+    tw_platform_t platform;
+    *out = (tw_graphc_out_t){0};
+    const char *top = o->platform != NULL ? o->platform : find_platform(path, found, sizeof found) ? found : NULL;
+    if (top == NULL) {
+        tw_diag(&out->diags, false, path, 0, 0, "no platform given, and no platform/top_manifest_computer.txt near the graph");
+        return false;
+    }
+    if (!tw_platform_read(&platform, top, &out->diags)) {
+        return false;
+    }
+    const bool ok = g_compile(path, o, &platform, &tw_text_files, out);
+    tw_platform_free(&platform);
+    return ok;
+}
+
+void tw_graphc_free(tw_graphc_out_t *out)
+{
+    free(out->image);
+    free(out->report);
+    free(out->report_json);
+    *out = (tw_graphc_out_t){0};
+}
+
+/* ---- diagnostics ----------------------------------------------------------------- */
+
+static void print_line(const char *text, size_t n, const tw_diag_t *d, FILE *f)
+{
+    unsigned line = 1;
+    const char *p = text, *end = text + n;
+    for (; p < end && line < d->line; p++) {
+        line += *p == '\n';
+    }
+    const char *eol = p;
+    while (eol < end && *eol != '\n' && *eol != '\r') {
+        eol++;
+    }
+    fprintf(f, "    %.*s\n", (int)(eol - p), p);
+    if (d->col > 0) {
+        fprintf(f, "    ");
+        for (const char *q = p; q < eol && q < p + d->col - 1; q++) {
+            fputc(*q == '\t' ? '\t' : ' ', f);
+        }
+        fprintf(f, "^\n");
+    }
+}
+
+void tw_diags_print(const tw_diags_t *d, void *file, bool colour)
+{
+    FILE *f = file;
+    for (unsigned i = 0; i < d->n; i++) {
+        const tw_diag_t *row = &d->rows[i];
+        fprintf(f, "%s", row->file);
+        if (row->line > 0) {
+            fprintf(f, row->col > 0 ? ":%u:%u" : ":%u", row->line, row->col);
+        }
+        const char *paint = !colour ? "" : row->warning ? "\033[35m" : "\033[31m";
+        fprintf(f, ": %s%s%s: %s\n", paint, row->warning ? "warning" : "error", colour ? "\033[0m" : "", row->text);
+        size_t n = 0;
+        char *text = row->line > 0 ? tw_text_files.read(NULL, row->file, &n) : NULL;
+        if (text != NULL) {
+            print_line(text, n, row, f);
+        }
+        free(text);
+    }
+    if (d->errors > d->n) {
+        fprintf(f, "and %u more errors\n", d->errors - d->n);
+    }
+}

@@ -1,0 +1,128 @@
+/* graphc_model.c - the model's memory, its node table and its diagnostics. Knows no pass. */
+#include "host_tools/graphc/graphc_priv.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+bool g_grow(void *array, uint32_t n, uint32_t *cap, size_t size)
+{
+    void *old;
+    memcpy(&old, array, sizeof old);
+    const uint32_t more = n < 16 ? 16 : n * 2;
+    void *now = realloc(old, more * size);
+    if (now == NULL) {
+        return false;
+    }
+    memcpy(array, &now, sizeof now);
+    *cap = more;
+    return true;
+}
+
+static void report(g_model_t *m, bool warning, const g_pos_t *pos, const char *fmt, va_list ap)
+{
+    char text[sizeof m->diags->rows[0].text];
+    vsnprintf(text, sizeof text, fmt, ap);
+    tw_diag(m->diags, warning, pos->file, pos->line, pos->col, "%s", text);
+}
+
+void g_error(g_model_t *m, const g_pos_t *pos, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    report(m, false, pos, fmt, ap);
+    va_end(ap);
+}
+
+void g_warn(g_model_t *m, const g_pos_t *pos, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    report(m, true, pos, fmt, ap);
+    va_end(ap);
+}
+
+/* ---- nodes by type and instance ---------------------------------------------- */
+
+static uint32_t hash(const char *type, uint32_t n, uint32_t inst)
+{
+    uint32_t h = 2166136261u ^ inst * 2654435761u;
+    for (uint32_t i = 0; i < n; i++) {
+        h = (h ^ (uint8_t)type[i]) * 16777619u;
+    }
+    return h;
+}
+
+static bool same(const g_node_t *node, const char *type, uint32_t n, uint32_t inst)
+{
+    return node->inst == inst && node->type.n == n && memcmp(node->type.p, type, n) == 0;
+}
+
+uint32_t g_find_node(const g_model_t *m, const char *type, uint32_t n, uint32_t inst)
+{
+    if (m->hash_size == 0) {
+        return G_NONE;
+    }
+    for (uint32_t at = hash(type, n, inst);; at++) {
+        const uint32_t entry = m->node_hash[at & (m->hash_size - 1)];
+        if (entry == 0) {
+            return G_NONE;
+        }
+        if (same(&m->nodes[entry - 1], type, n, inst)) {
+            return entry - 1;
+        }
+    }
+}
+
+static void put(g_model_t *m, uint32_t index)
+{
+    const g_node_t *n = &m->nodes[index];
+    uint32_t at = hash(n->type.p, n->type.n, n->inst);
+    while (m->node_hash[at & (m->hash_size - 1)] != 0) {
+        at++;
+    }
+    m->node_hash[at & (m->hash_size - 1)] = index + 1;
+}
+
+bool g_enter_node(g_model_t *m, uint32_t index)
+{
+    /* never more than half full, so every search meets an empty entry */
+    if ((index + 1) * 2 > m->hash_size) {
+        const uint32_t size = m->hash_size == 0 ? 64 : m->hash_size * 2;
+        uint32_t *table = calloc(size, sizeof *table);
+        if (table == NULL) {
+            return false;
+        }
+        free(m->node_hash);
+        m->node_hash = table;
+        m->hash_size = size;
+        for (uint32_t i = 0; i < index; i++) {
+            put(m, i);
+        }
+    }
+    put(m, index);
+    return true;
+}
+
+void g_model_free(g_model_t *m)
+{
+    for (uint32_t i = 0; i < m->n_texts; i++) {
+        free(m->texts[i]);
+        free(m->names[i]);
+    }
+    for (uint32_t i = 0; i < m->n_scripts; i++) {
+        free(m->scripts[i].code);
+    }
+    free(m->texts);
+    free(m->names);
+    free(m->formats);
+    free(m->ios);
+    free(m->nodes);
+    free(m->arcs);
+    free(m->scripts);
+    free(m->maps);
+    free(m->params);
+    free(m->node_hash);
+    free(m->order);
+    free(m->place);
+    *m = (g_model_t){0};
+}

@@ -1,0 +1,241 @@
+/* graphc_priv.h - the compiler's passes and the model they hand on.
+ *
+ *   text --parse--> model --resolve--> indexes --plan--> addresses --emit--> image
+ *                     |                                                   '-> report
+ *                     '-- every record keeps its place in the text
+ *
+ * The parser knows tags and no manifest; resolve knows manifests and no
+ * addresses; plan knows addresses and no words of the image; emit decides
+ * nothing. Each pass is linear in the text (plan: n log n) and stops the next
+ * one when it found errors. Names are slices of the texts, which live as long.
+ */
+#pragma once
+#include "engine/base/bytes.h"
+#include "engine/board/manifest_text.h"
+#include "engine/graph/twg1.h"
+#include "host_tools/graphc/graphc.h"
+
+#define G_FORMATS_MAX 255u /* one is kept for lock arcs */
+#define G_IOS_MAX 255u
+#define G_SCRIPTS_MAX 127u /* id + 1 must fit 7 bits */
+#define G_NODES_MAX 4095u
+#define G_ARCS_MAX 4095u
+#define G_PARAMS_MAX (16u << 20) /* [bytes] all boot parameters */
+#define G_INCLUDE_MAX 8u
+#define G_NONE 0xFFFFFFFFu
+
+typedef struct g_pos {
+    const char *file;
+    unsigned line, col;
+} g_pos_t;
+
+typedef struct g_slice {
+    const char *p;
+    uint32_t n;
+} g_slice_t;
+
+typedef struct g_control {
+    uint8_t location, debug_script, sched_return, map_vid;
+    uint32_t processors;
+    char name[TW_SYMBOL_MAX + 1];
+} g_control_t;
+
+typedef struct g_format {
+    g_pos_t pos;
+    uint32_t id;
+    uint32_t frame_bytes, mapping, border, samples;
+    uint16_t height, width;
+    uint8_t raw, interleave, channels, ts, ts_size, unit, domain;
+    double rate;
+} g_format_t;
+
+typedef struct g_io {
+    g_pos_t pos;
+    uint32_t id;
+    uint32_t setting[3];
+    uint16_t hwid;
+    uint8_t format;   /* id in the text, index after resolve */
+    bool has_hwid;
+    uint32_t arc;     /* after resolve */
+    const tw_io_manifest_t *manifest;
+    uint32_t buffer_at, buffer_bytes;
+    char symbol[TW_SYMBOL_MAX + 1];
+} g_io_t;
+
+typedef struct g_script {
+    g_pos_t pos;
+    uint32_t id;   /* of the text; a node's own script has none: G_NONE */
+    uint32_t node; /* owner, or G_NONE */
+    g_slice_t name;
+    uint8_t regs, ptrs, stack, shared, vid;
+    uint16_t budget; /* instructions */
+    uint8_t *code;   /* code, padding to 4, literals */
+    uint32_t code_bytes, literal_bytes;
+    bool has_code;
+    char symbol[TW_SYMBOL_MAX + 1];
+} g_script_t;
+
+typedef struct g_node {
+    g_pos_t pos;
+    g_slice_t type;
+    uint32_t inst;
+    char name[TW_SYMBOL_MAX + 1]; /* node_name, "" none; the symbol after resolve */
+    uint8_t preset, proc, arch, rtos, verbose, trace;
+    uint8_t vid[6];
+    uint32_t e[6];
+    uint32_t blocks_named; /* one more than the highest block a tag spoke of */
+    g_pos_t blocks_pos;
+    uint32_t script;       /* id in the text, G_NONE none; index after resolve */
+    g_pos_t script_pos;
+    uint32_t own_script;   /* index into scripts, G_NONE none */
+    bool has_params;
+    uint16_t tag;          /* 256 = all */
+    uint32_t params_at, params_bytes; /* inside model.params */
+    /* after resolve */
+    const tw_node_manifest_t *manifest;
+    uint32_t manifest_index;
+    uint32_t arcs[16]; /* by position: receive first; G_NONE not connected */
+    /* after plan */
+    uint32_t block_at[6], block_bytes[6];
+    uint8_t block_vid[6];
+} g_node_t;
+
+typedef struct g_end {
+    g_pos_t pos;
+    g_slice_t type;
+    uint32_t inst, port, format;
+    uint32_t node; /* after resolve; TW_ARC_IO: the graph's IO */
+    uint32_t slot; /* position among the node's arcs */
+} g_end_t;
+
+typedef enum g_arc_kind { G_ARC_IN, G_ARC_OUT, G_ARC_NODES } g_arc_kind_t;
+typedef struct g_arc {
+    g_pos_t pos;
+    g_arc_kind_t kind;
+    uint32_t io; /* id in the text, index after resolve */
+    g_end_t from, to;
+    uint8_t debug_cmd, debug_reg, debug_page, flush, vid;
+    uint8_t underflow, overflow, crumb_in, crumb_out;
+    bool by_domain, crumbs, hqos, set_buffer, lock;
+    uint32_t delay, script;
+    double jitter;
+    char name[TW_SYMBOL_MAX + 1];
+    /* after plan */
+    uint8_t bank;
+    uint32_t at, bytes, fill_at, fill_bytes;
+} g_arc_t;
+
+typedef struct g_map {
+    g_pos_t pos;
+    uint8_t orig, vid;
+    uint32_t start, bytes;
+} g_map_t;
+
+/* A bank in use, as planned. */
+typedef struct g_bank {
+    const tw_bank_manifest_t *manifest;
+    uint32_t fixed, working; /* bytes */
+} g_bank_t;
+
+typedef struct g_model {
+    g_control_t control;
+    g_format_t *formats;
+    g_io_t *ios;
+    g_node_t *nodes;
+    g_arc_t *arcs;
+    g_script_t *scripts;
+    g_map_t *maps;
+    uint8_t *params;
+    uint32_t n_formats, n_ios, n_nodes, n_arcs, n_scripts, n_maps, n_params;
+    uint32_t cap_formats, cap_ios, cap_nodes, cap_arcs, cap_scripts, cap_maps, cap_params;
+    uint32_t format_of[256], io_of[256], script_of[256]; /* id of the text to index, G_NONE none */
+    uint32_t *node_hash; /* open addressing over (type, instance), node + 1, 0 empty */
+    uint32_t hash_size;
+    char **texts;        /* kept for slices and positions */
+    char **names;
+    uint32_t n_texts, cap_texts, cap_names;
+    void (*canon)(void *ctx, const char *p, size_t n); /* takes the canonical text, see tw_text_t */
+    void *canon_ctx;
+    uint32_t uid;
+    /* after resolve and plan */
+    const tw_platform_t *platform;
+    tw_diags_t *diags;
+    uint32_t services;
+    uint32_t *order; /* schedule: position to node of the text */
+    uint32_t *place; /* node of the text to position */
+    g_bank_t banks[16];
+    uint32_t n_banks;
+    uint32_t state_bytes;
+} g_model_t;
+
+/** Room for one more element; false when memory is out. */
+bool g_grow(void *array, uint32_t n, uint32_t *cap, size_t size);
+__attribute__((format(printf, 3, 4))) void g_error(g_model_t *m, const g_pos_t *pos, const char *fmt, ...);
+__attribute__((format(printf, 3, 4))) void g_warn(g_model_t *m, const g_pos_t *pos, const char *fmt, ...);
+/** Node of that type and instance, or G_NONE. */
+uint32_t g_find_node(const g_model_t *m, const char *type, uint32_t n, uint32_t inst);
+/** Enter nodes[index] in the table; false when memory is out. */
+bool g_enter_node(g_model_t *m, uint32_t index);
+void g_model_free(g_model_t *m);
+
+/* ---- passes: true when they added no error ---------------------------------- */
+bool g_parse(g_model_t *m, const char *path, const tw_text_source_t *src);
+bool g_resolve(g_model_t *m);
+bool g_names(g_model_t *m);
+bool g_plan(g_model_t *m);
+/** @return malloc'ed image, or NULL when memory is out or it would be too large (an error was added) */
+uint8_t *g_emit(g_model_t *m, uint32_t sequence, uint32_t *bytes);
+char *g_report(const g_model_t *m, uint32_t image_bytes);
+char *g_report_json(const g_model_t *m, uint32_t image_bytes);
+
+/** The whole compiler over any source of texts; `platform` is read already. */
+bool g_compile(const char *path, const tw_graphc_opts_t *opts, const tw_platform_t *platform, const tw_text_source_t *src,
+               tw_graphc_out_t *out);
+
+/* ---- shared inside the parser ------------------------------------------------- */
+
+typedef enum g_in { IN_TOP, IN_FORMAT, IN_IO, IN_NODE, IN_SCRIPT, IN_ARC } g_in_t;
+typedef enum g_lines {
+    LINES_TAGS,
+    LINES_DATA,      /* node_parameters */
+    LINES_CODE,      /* script_code */
+    LINES_ASM,       /* script_assembler */
+    LINES_FORMATS,   /* rows of the older form */
+    LINES_INTERFACE,
+    LINES_NODE_NAME, /* `node` alone: its name is on the next line */
+    LINES_IGNORED,   /* inside a block that was refused */
+} g_lines_t;
+
+typedef struct g_parser {
+    g_model_t *m;
+    const tw_text_source_t *src;
+    tw_text_t stack[G_INCLUDE_MAX + 1]; /* texts being read, innermost last */
+    unsigned depth;
+    tw_text_t *t;                       /* the innermost */
+    g_in_t in;
+    g_lines_t lines;
+    g_pos_t block;                      /* where the node, script or block began */
+    char dir[256];                      /* of the graph: include never leaves it */
+    char paths[16][256];
+    bool has_path[16];
+    uint32_t script;                    /* being read, G_NONE none */
+    bool has_tag;                       /* first byte of the parameters seen */
+    g_pos_t asm_at;
+    char *asm_text;
+    uint32_t asm_bytes, asm_cap, asm_lines;
+    uint8_t *data;                      /* bytes of the block being read */
+    uint32_t data_bytes, data_cap, literal_bytes, literal_cap;
+    uint8_t *literals;
+} g_parser_t;
+
+g_pos_t g_here(const g_parser_t *p, const tw_tok_t *tok);
+/** Script record that the tags inside a node or a script speak of; made when there is none. */
+g_script_t *g_script_here(g_parser_t *p);
+/** One data line "N type; v1 .. vN" appended to *data. @return its type's name, NULL after an error */
+const char *g_take_data(g_parser_t *p, uint8_t **data, uint32_t *n, uint32_t *cap);
+/** True when the line begins a data line. */
+bool g_is_data(const tw_text_t *t);
+bool g_code_line(g_parser_t *p);
+bool g_code_end(g_parser_t *p);
+bool g_asm_line(g_parser_t *p);
+bool g_asm_end(g_parser_t *p);

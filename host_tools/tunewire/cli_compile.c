@@ -1,0 +1,38 @@
+/* cli_compile.c - a graph text compiled, for `compile` and `load`. */
+#include "host_tools/graphc/graphc.h"
+#include "host_tools/tunewire/cli.h"
+#include <stdlib.h>
+
+static char *take(char **text)
+{
+    char *t = *text;
+    *text = NULL;
+    return t;
+}
+
+bool cli_compile(tw_cli_t *cli, const char *path, tw_bytes_t *image, char **report, char **report_json)
+{
+    const tw_graphc_opts_t opts = {.platform = cli_option(cli, "--platform"),
+                                   .strict = cli_option(cli, "--strict") != NULL};
+    tw_graphc_out_t *out = calloc(1, sizeof *out);
+    *image = (tw_bytes_t){0};
+    if (!out) {
+        (void)cli_fail(cli, CLI_INPUT, path, "", "out of memory");
+        return false;
+    }
+    const bool ok = tw_graphc(path, &opts, out);
+    tw_diags_print(&out->diags, cli->err, cli->err_tty);
+    if (ok && !tw_bytes_add(image, out->image, out->bytes)) {
+        (void)cli_fail(cli, CLI_INPUT, path, "", "out of memory");
+    } else if (!ok) {
+        (void)cli_fail(cli, CLI_INPUT, path, "correct what is listed above", "%u error%s", out->diags.errors,
+                       out->diags.errors == 1 ? "" : "s");
+    }
+    if (report) {
+        *report = ok ? take(&out->report) : NULL;
+        *report_json = ok ? take(&out->report_json) : NULL;
+    }
+    tw_graphc_free(out);
+    free(out);
+    return image->data != NULL;
+}

@@ -1,0 +1,70 @@
+/* cli_script.c - scripts from files, for `script load`, `asm` and `disasm`. */
+#include "host_tools/scriptasm/scriptasm.h"
+#include "host_tools/tunewire/cli_script.h"
+#include <stdlib.h>
+
+static void print_diags(tw_cli_t *cli, const char *path, const tw_asm_out_t *a)
+{
+    for (unsigned i = 0; i < a->n_diags && i < TW_COUNT(a->diags); i++) {
+        const tw_asm_diag_t *d = &a->diags[i];
+        (void)fprintf(cli->err, "%s:%u:%u: %s: %s\n", path, d->line, d->col, d->warning ? "warning" : "error", d->text);
+    }
+}
+
+static bool assemble(tw_cli_t *cli, const char *path, const tw_bytes_t *text, tw_bytes_t *code, uint32_t *code_bytes)
+{
+    static const uint8_t zero[4];
+    tw_asm_out_t *a = calloc(1, sizeof *a);
+    if (!a) {
+        (void)cli_fail(cli, CLI_INPUT, path, "", "out of memory");
+        return false;
+    }
+    bool ok = tw_asm((const char *)text->data, text->n, a);
+    print_diags(cli, path, a);
+    if (!ok) {
+        (void)cli_fail(cli, CLI_INPUT, path, "correct what is listed above", "%u error%s", a->n_errors,
+                       a->n_errors == 1 ? "" : "s");
+    } else {
+        *code_bytes = a->code_bytes;
+        ok = tw_bytes_add(code, a->code, a->code_bytes) &&
+             (!a->pool_bytes || (tw_bytes_add(code, zero, -a->code_bytes & 3u) &&
+                                 tw_bytes_add(code, a->pool, a->pool_bytes)));
+    }
+    free(a);
+    return ok;
+}
+
+bool cli_read_script(tw_cli_t *cli, const char *path, tw_bytes_t *code, uint32_t *code_bytes)
+{
+    tw_bytes_t file;
+    *code = (tw_bytes_t){0};
+    if (!cli_read_file(cli, path, &file)) {
+        return false;
+    }
+    if (cli_has_suffix(path, ".bin")) {
+        *code = file;
+        *code_bytes = (uint32_t)file.n;
+        if (file.n == 0 || file.n % 2) {
+            (void)cli_fail(cli, CLI_INPUT, path, "write one with tunewire script asm", "not a script binary");
+            free(file.data);
+            *code = (tw_bytes_t){0};
+            return false;
+        }
+        return true;
+    }
+    const bool ok = assemble(cli, path, &file, code, code_bytes);
+    free(file.data);
+    if (!ok) {
+        free(code->data);
+        *code = (tw_bytes_t){0};
+    }
+    return ok;
+}
+
+bool cli_script_index(tw_cli_t *cli, uint32_t *index)
+{
+    double n;
+    const bool ok = cli_number(cli, cli->args[0], "script number", 0, 255, &n);
+    *index = ok ? (uint32_t)n : 0;
+    return ok;
+}

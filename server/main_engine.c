@@ -1,0 +1,119 @@
+#include "server/main_engine.h"
+#include "server/main_log.h"
+#include "server/main_port.h"
+#include "server/server.h"
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+static void sleep_ns(int64_t ns)
+{
+    const struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+    nanosleep(&t, NULL);
+}
+
+static void sleep_until(int64_t at_ns)
+{
+    const struct timespec t = {.tv_sec = at_ns / 1000000000, .tv_nsec = at_ns % 1000000000};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR) {
+    }
+}
+
+static bool stopping(engine_thread_t *t)
+{
+    return atomic_load_explicit(&t->stop, memory_order_relaxed);
+}
+
+/* Count a block. @return false when it was the last one asked for. */
+static bool count_block(engine_thread_t *t)
+{
+    const uint64_t n = atomic_load_explicit(&t->blocks, memory_order_relaxed) + 1;
+    atomic_store_explicit(&t->blocks, n, memory_order_relaxed);
+    return t->max_blocks == 0 || n < t->max_blocks;
+}
+
+/* Deadlines are a sum of periods, so a block's length that is no whole number of nanoseconds does not
+ * drift. A block whose time has passed runs at once, and the next too, until time is caught up:
+ * skipping one would lose its samples. Time starts anew when a graph starts. */
+static void run_on_time(engine_thread_t *t)
+{
+    const int64_t base_ns = port_now_ns();
+    double due_s = 0;
+    bool ran = false, more = true;
+    while (more && !stopping(t)) {
+        sleep_until(base_ns + (int64_t)llround(due_s * 1e9));
+        const double now_s = (double)(port_now_ns() - base_ns) * 1e-9;
+        if (ran && now_s - due_s > tw_engine_period_s(t->engine)) {
+            tw_engine_late(t->engine);
+        }
+        const bool runs = tw_engine_tick(t->engine);
+        due_s = (runs && ran ? due_s : now_s) + tw_engine_period_s(t->engine);
+        ran = runs;
+        more = !runs || count_block(t);
+    }
+}
+
+/* Nothing may be lost for speed: the disk is waited for, and an idle engine leaves the processor to others. */
+static void run_fast(engine_thread_t *t)
+{
+    bool more = true;
+    while (more && !stopping(t)) {
+        if (tw_board_linux_behind(t->board)) {
+            sleep_ns(100000);
+        } else if (tw_engine_tick(t->engine)) {
+            more = count_block(t);
+        } else {
+            sleep_ns(200000);
+        }
+    }
+}
+
+static void *run(void *arg)
+{
+    engine_thread_t *t = arg;
+    prctl(PR_SET_TIMERSLACK, 1000ul); /* [ns]; the default of 50 us would be added to every block */
+    if (t->fast) {
+        run_fast(t);
+    } else {
+        run_on_time(t);
+    }
+    if (!stopping(t)) {
+        t->done(t->done_ctx);
+    }
+    return NULL;
+}
+
+static void raise_priority(const engine_thread_t *t)
+{
+    const struct sched_param p = {.sched_priority = t->priority};
+    const int err = pthread_setschedparam(t->thread, SCHED_FIFO, &p);
+    if (err != 0) {
+        log_text(TW_LOG_WARN, "priority %d refused (%s): run as root, give the program CAP_SYS_NICE, or raise "
+                 "'ulimit -r'; going on without", t->priority, strerror(err));
+    } else {
+        log_text(TW_LOG_INFO, "engine runs with SCHED_FIFO priority %d", t->priority);
+    }
+}
+
+bool engine_thread_start(engine_thread_t *t)
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &old); /* inherited: signals are the other thread's business */
+    const bool ok = pthread_create(&t->thread, NULL, run, t) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (ok && t->priority > 0) {
+        raise_priority(t);
+    }
+    return ok;
+}
+
+void engine_thread_stop(engine_thread_t *t)
+{
+    atomic_store_explicit(&t->stop, true, memory_order_relaxed);
+    pthread_join(t->thread, NULL);
+}

@@ -1,0 +1,24 @@
+/* main_engine.h - the engine's thread: one tick a block, on time or as fast as it goes. */
+#pragma once
+#include "engine/board/board_linux.h"
+#include "engine/engine.h"
+#include <pthread.h>
+
+typedef struct engine_thread {
+    tw_engine_t *engine;
+    tw_board_linux_t *board;
+    bool fast;
+    uint64_t max_blocks;        /* 0: no end */
+    int priority;               /* SCHED_FIFO, 0: none */
+    void (*done)(void *ctx);    /* engine thread, when max_blocks have run */
+    void *done_ctx;
+    /* own */
+    pthread_t thread;
+    _Atomic bool stop;
+    _Atomic uint64_t blocks;    /* run so far */
+} engine_thread_t;
+
+/** Start it; the fields above "own" are set. @return false when the system gives no thread. */
+bool engine_thread_start(engine_thread_t *t);
+/** End it after the block that runs and wait for it. */
+void engine_thread_stop(engine_thread_t *t);

@@ -1,0 +1,26 @@
+/* main_options.h - the daemon's command line as a structure. Knows no server. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TW_DAEMON_VERSION "1.0"
+
+enum { OPTIONS_MAX_IOS = 64 };
+
+typedef struct options {
+    const char *platform, *graph, *key_file; /* NULL: not given */
+    char host[64];
+    uint16_t port;
+    const char *ios[OPTIONS_MAX_IOS];
+    unsigned n_ios;
+    bool fast;
+    uint64_t blocks;  /* 0: for ever */
+    int priority;     /* 0: the system's */
+    uint32_t log_level;
+} options_t;
+
+/**
+ * Read a command line. Help and version go to stdout, complaints to stderr.
+ * @return -1 go on; else the program's exit code (0 or 2)
+ */
+int options_read(options_t *o, int argc, char **argv);
