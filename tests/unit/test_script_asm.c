@@ -213,6 +213,19 @@ static void a_label_before_data_is_a_place_in_the_pool(void **state)
     assert_int_equal(tw_get_le16(out.pool + 20), 2);
 }
 
+/* docs/SCRIPT_ISA.md "The literal pool" */
+static void the_documented_pool_is_what_is_written(void **state)
+{
+    (void)state;
+    static const uint8_t code[] = {0x7F, 0x08, 0x6E, 0x10, 0x00, 0xC0};
+    static const uint8_t pool[] = {0x05, 0x00, 0xFF, 0xFF, 0x7F, 0x02, 0x00, 0x00, 0x01, 0x00};
+    assert_true(assemble("psha table\ncopy p0 s0\nret\ntable: 2 i16; 5 -1\n"));
+    assert_int_equal(out.code_bytes, sizeof code);
+    assert_memory_equal(out.code, code, sizeof code);
+    assert_int_equal(out.pool_bytes, sizeof pool);
+    assert_memory_equal(out.pool, pool, sizeof pool);
+}
+
 static const struct {
     const char *text;
     unsigned line, col;
@@ -283,6 +296,7 @@ int main(void)
         cmocka_unit_test(random_words_survive_disassembly_and_assembly),
         cmocka_unit_test(data_goes_to_the_pool_behind_the_code),
         cmocka_unit_test(a_label_before_data_is_a_place_in_the_pool),
+        cmocka_unit_test(the_documented_pool_is_what_is_written),
         cmocka_unit_test(a_wrong_line_is_told_where_and_what),
         cmocka_unit_test(a_missing_literal_is_zero_with_a_warning),
         cmocka_unit_test(more_errors_than_room_are_counted),
