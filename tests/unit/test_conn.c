@@ -499,6 +499,72 @@ static void the_document_s_credit_and_data_mean_what_it_says(void **state)
     assert_int_equal(client.c.bad_frames, 1);
 }
 
+static size_t golden(const char *name, uint8_t *out)
+{
+    return tw_golden("docs/WIRE_PROTOCOL.md", "golden", name, out, 256);
+}
+
+static void the_document_s_two_pieces_are_one_ping(void **state)
+{
+    (void)state;
+    uint8_t doc[256];
+    size_t n = golden("piece-1", doc);
+    n += golden("piece-2", doc + n);
+    for (size_t step = 1; step <= n; step++) {
+        open_both(1024, 300);
+        take(&server.c, doc, n, step);
+        assert_int_equal(got.n, 1);
+        assert_int_equal(got.ev[0].kind, TW_CE_CALL);
+        assert_int_equal(got.ev[0].len, 14);
+        assert_memory_equal(got.data + got.ev[0].len - 5, "split", 5);
+    }
+}
+
+static void the_document_s_cancel_names_its_call(void **state)
+{
+    (void)state;
+    uint8_t doc[256], id[4] = {7};
+    open_both(1024, 300);
+    const size_t n = golden("cancel", doc);
+    take(&server.c, doc, n, n);
+    assert_int_equal(got.ev[0].kind, TW_CE_CANCEL);
+    assert_int_equal(got.ev[0].call_id, 7);
+    assert_true(tw_conn_send(&client.c, TW_FT_CANCEL, 0, 0, id, 4));
+    assert_memory_equal(client.c.out.buf, doc, n);
+}
+
+static void the_document_s_goaway_is_what_a_breach_of_credit_earns(void **state)
+{
+    (void)state;
+    uint8_t doc[256];
+    open_both(1024, 300);
+    const size_t n = golden("goaway", doc);
+    tw_conn_goaway(&server.c, TW_E_NO_CREDIT);
+    assert_int_equal(tw_out_pending(&server.c.out), n);
+    assert_memory_equal(server.c.out.buf, doc, n);
+    assert_int_equal(goaway_detail(&server, &client), 28);
+}
+
+static void the_document_s_streams_end_well_and_badly(void **state)
+{
+    (void)state;
+    uint8_t doc[256];
+    open_both(1024, 300);
+    assert_int_equal(tw_conn_open(&client.c, 2, false), 2);
+    assert_int_equal(tw_conn_open(&client.c, 0, true), 1);
+    size_t n = golden("stream-end", doc);
+    take(&client.c, doc, n, n);
+    assert_true(got.ev[0].kind == TW_CE_DATA && got.ev[0].fin && !got.ev[0].err && got.ev[0].len == 0);
+    n = golden("stream-refused", doc);
+    take(&client.c, doc, n, n);
+    assert_true(got.ev[0].kind == TW_CE_DATA && got.ev[0].fin && got.ev[0].err && got.ev[0].stream == 1);
+    tunewire_v1_Status s;
+    assert_int_equal(tw_rpc_decode(got.data, got.ev[0].len, tunewire_v1_Status_fields, &s), TW_OK);
+    assert_int_equal(s.detail, (uint32_t)-TW_E_STREAM_OFFSET);
+    assert_int_equal(s.where, 512);
+    assert_int_equal(tw_conn_credit(&client.c, 1), 0); /* closed: nothing more may be sent */
+}
+
 static void damaged_data_uses_up_its_credit(void **state)
 {
     (void)state;
@@ -586,6 +652,10 @@ int main(void)
         cmocka_unit_test(streams_run_out_and_ids_wrap_past_those_in_use),
         cmocka_unit_test(credit_is_spent_and_granted_in_step_at_both_ends),
         cmocka_unit_test(the_document_s_credit_and_data_mean_what_it_says),
+        cmocka_unit_test(the_document_s_two_pieces_are_one_ping),
+        cmocka_unit_test(the_document_s_cancel_names_its_call),
+        cmocka_unit_test(the_document_s_goaway_is_what_a_breach_of_credit_earns),
+        cmocka_unit_test(the_document_s_streams_end_well_and_badly),
         cmocka_unit_test(damaged_data_uses_up_its_credit),
         cmocka_unit_test(closing_a_stream_inside_a_message_leaves_no_message_open),
         cmocka_unit_test(a_grant_without_room_grants_nothing),
