@@ -375,7 +375,8 @@ static tw_sv_t int_binary(unsigned key, tw_sv_t a, tw_sv_t b, uint8_t *errors)
 tw_sv_t tw_sv_binary(unsigned key, tw_sv_t a, tw_sv_t b, uint8_t *errors)
 {
     if (key == TW_SOP_ASHFT && !tw_stype_is_float(a.t)) {
-        return shift(a, tw_sv_to_int(b, errors)); /* the count keeps its own range */
+        const bool huge = is_u64(b.t) && b.v.i < 0;
+        return shift(a, huge ? INT64_MAX : tw_sv_to_int(b, errors)); /* the count keeps its own range */
     }
     b = tw_sv_convert(b, a.t, errors);
     switch (key) {

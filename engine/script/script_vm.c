@@ -567,7 +567,7 @@ static void execute(vm_t *m, const tw_sinsn_t *in)
         break;
     case TW_SOP_BANZ:
         if (--c->lc != 0) {
-            jump(m, low);
+            jump(m, low & 127);
         }
         break;
     case TW_SOP_RETK:
