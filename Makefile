@@ -82,5 +82,10 @@ help: ## this list
 setup: ## install what is missing (Debian packages, source packages)
 	@tools/setup.sh build
 
+run: ## the tour: load, tune, watch and reload a running graph on recorded speech
+	@tools/setup.sh run
+	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS))
+	@$(PYTHON) examples/tour.py
+
 clean: ## remove build/ except downloaded sources
 	@find build -mindepth 1 -maxdepth 1 ! -name src ! -name apt -exec rm -rf {} + 2>/dev/null || true

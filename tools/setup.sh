@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 
 BUILD="gcc libc6-dev make dpkg-dev xz-utils nanopb protobuf-compiler python3 python3-protobuf libmbedtls-dev libjansson-dev"
 RUN="$BUILD alsa-utils python3-numpy"
-TEST="$RUN libcmocka-dev clang libclang-rt-14-dev clang-format cppcheck"
+TEST="$RUN python3-pytest libcmocka-dev clang libclang-rt-14-dev clang-format cppcheck"
 case "${1:-build}" in
 build) want=$BUILD ;;
 run) want=$RUN ;;

@@ -135,11 +135,12 @@ static bool is_tx(const io_t *io)
     return io->as->direction != 0;
 }
 
-/* A file named in a manifest lies where the manifest lies. */
+/* An input's file lies beside the manifest that names it; a recording goes where the program was started,
+ * for manifests may lie where nobody can write. */
 static bool set_manifest_file(io_t *io, const char *manifest, const char *file, char *why)
 {
     const char *slash = strrchr(manifest, '/');
-    const int folder = file[0] == '/' || slash == NULL ? 0 : (int)(slash - manifest + 1);
+    const int folder = file[0] == '/' || slash == NULL || is_tx(io) ? 0 : (int)(slash - manifest + 1);
     const int n = snprintf(io->file, sizeof io->file, "%.*s%s", folder, manifest, file);
     return (n >= 0 && (size_t)n < sizeof io->file) || refuse(why, "%s: io_file is too long", io->as->name);
 }

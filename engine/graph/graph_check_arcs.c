@@ -7,6 +7,19 @@ static uint32_t arc_at(const check_t *c, uint32_t arc)
     return img_record(c->img, TW_SEC_ARCS, arc, TW_ARC_WORDS);
 }
 
+/* A lock arc starts and ends at one transmit port: it is there for its descriptor, never for data. */
+static bool is_lock(const check_t *c, uint32_t arc)
+{
+    const uint32_t a3 = tw_img_word(c->img, arc_at(c, arc), 3), node = tw_bits(a3, TW_A3_PRODUCER);
+    if (node >= c->n.nodes || tw_bits(a3, TW_A3_CONSUMER) != node ||
+        tw_bits(a3, TW_A3_CONSUMER_PORT) != tw_bits(a3, TW_A3_PRODUCER_PORT)) {
+        return false;
+    }
+    const img_node_parts_t p = img_node_parts(c->img, img_node(c->img, node));
+    const uint32_t port = tw_bits(a3, TW_A3_PRODUCER_PORT);
+    return port < p.rx + p.tx && tw_bits(img_node_arc(c->img, &p, port), TW_NA_LOCK);
+}
+
 static tw_err_t check_words(const check_t *c, uint32_t at)
 {
     const uint32_t a0 = tw_img_word(c->img, at, 0), a4 = tw_img_word(c->img, at, 4);
@@ -57,7 +70,7 @@ static tw_err_t check_ends(const check_t *c, uint32_t arc, uint32_t at)
     const bool from_ok = from == TW_ARC_IO ? io_agrees(c, io, arc, false)
                                            : node_agrees(c, from, tw_bits(a3, TW_A3_PRODUCER_PORT), arc, true);
     const bool to_ok = to == TW_ARC_IO ? io_agrees(c, io, arc, true)
-                                       : node_agrees(c, to, tw_bits(a3, TW_A3_CONSUMER_PORT), arc, false);
+                                       : node_agrees(c, to, tw_bits(a3, TW_A3_CONSUMER_PORT), arc, is_lock(c, arc));
     if (!from_ok || !to_ok) {
         return check_refuse(c, TW_E_IMG_ARC_ENDS, SEC(ARCS), at + 12);
     }
@@ -105,6 +118,9 @@ static tw_err_t check_refs(const check_t *c, uint32_t node)
     for (uint32_t i = 0; i < p.rx + p.tx; i++) {
         const uint32_t ref = img_node_arc(c->img, &p, i), arc = tw_bits(ref, TW_NA_ARC), at = p.arcs_at + 2u * i;
         const bool tx = i >= p.rx;
+        if (arc < c->n.arcs && tw_bits(ref, TW_NA_LOCK) && !is_lock(c, arc)) {
+            return check_refuse(c, TW_E_IMG_ARC_ENDS, SEC(NODES), at);
+        }
         if (arc >= c->n.arcs || tw_bits(ref, TW_NA_TX) != (tx ? 1u : 0u)) {
             return check_refuse(c, TW_E_IMG_ARC_ENDS, SEC(NODES), at);
         }
@@ -182,7 +198,7 @@ static void deliver(const check_t *c, order_t *o, uint32_t node)
     for (uint32_t i = p.rx; i < p.rx + p.tx; i++) {
         const uint32_t arc = tw_bits(img_node_arc(c->img, &p, i), TW_NA_ARC);
         const uint32_t to = tw_bits(tw_img_word(c->img, arc_at(c, arc), 3), TW_A3_CONSUMER);
-        if (to != TW_ARC_IO && arc_waits(c, arc) && --o->waits[to] == 0) {
+        if (to != TW_ARC_IO && !is_lock(c, arc) && arc_waits(c, arc) && --o->waits[to] == 0) {
             o->ready[o->n_ready++] = (uint16_t)to;
         }
     }

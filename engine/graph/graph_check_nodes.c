@@ -165,7 +165,10 @@ static tw_err_t add_arc_span(const check_t *c, spans_t *s, uint32_t arc)
 
 static bool span_after(const span_t *a, const span_t *b)
 {
-    return a->bank != b->bank ? a->bank > b->bank : a->at > b->at;
+    if (a->bank != b->bank) {
+        return a->bank > b->bank;
+    }
+    return a->at != b->at ? a->at > b->at : a->where > b->where; /* the later record is the one refused */
 }
 
 static void sift_down(span_t *v, uint32_t root, uint32_t n)

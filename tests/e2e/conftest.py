@@ -1,0 +1,155 @@
+"""Fixtures: a real tunewired on an ephemeral port, graphs compiled by the real tool, outputs read back."""
+import os
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import time
+import wave
+
+import pytest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "host_tools", "python"))
+TOOL = os.path.join(ROOT, "build", "host", "tunewire")
+DAEMON = os.path.join(ROOT, "build", "host", "tunewired")
+PLATFORM = os.path.join(ROOT, "examples", "platform", "top_manifest_computer.txt")
+
+
+def compile_graph(text_path, out_path):
+    run = subprocess.run([TOOL, "compile", str(text_path), "-o", str(out_path), "--platform", PLATFORM],
+                         capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return str(out_path)
+
+
+class Server:
+    """tunewired with its output in a WAV file; stop() returns the samples it played."""
+
+    def __init__(self, folder, *args, ios=(), graph=None, key=None, listen="127.0.0.1:0"):
+        self.out_path = os.path.join(str(folder), "out.wav")
+        self.log_path = os.path.join(str(folder), "server.log")
+        command = [DAEMON, "--platform", PLATFORM, "--listen", listen, "--io", f"line_out_0={self.out_path}"]
+        for io in ios:
+            command += ["--io", io]
+        if graph:
+            command += ["--graph", str(graph)]
+        if key:
+            command += ["--key", str(key)]
+        command += list(args)
+        self.log = open(self.log_path, "w")
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True)
+        line = self.process.stdout.readline()
+        if "tcp://" not in line:
+            self.process.wait(5)
+            raise AssertionError(f"tunewired did not start: {open(self.log_path).read()}")
+        self.uri = line.split()[-1]
+        self.port = int(self.uri.rsplit(":", 1)[1])
+        threading.Thread(target=self.process.stdout.read, daemon=True).start()
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def stop(self):
+        if self.alive():
+            self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(10)
+        self.log.close()
+        assert code == 0, open(self.log_path).read()
+        return read_wav(self.out_path)
+
+    def kill(self):
+        if self.alive():
+            self.process.kill()
+            self.process.wait()
+
+
+def read_wav(path):
+    with wave.open(path) as w:
+        raw = w.readframes(w.getnframes())
+        assert w.getsampwidth() == 2
+        return struct.unpack(f"<{len(raw) // 2}h", raw)
+
+
+def write_wav(path, samples, rate=48000):
+    with wave.open(str(path), "wb") as w:
+        w.setnchannels(1)
+        w.setsampwidth(2)
+        w.setframerate(rate)
+        w.writeframes(struct.pack(f"<{len(samples)}h", *samples))
+    return str(path)
+
+
+def wait_for(condition, seconds=5.0):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.005)
+    return False
+
+
+@pytest.fixture
+def server(tmp_path):
+    made = []
+
+    def start(*args, **kw):
+        s = Server(tmp_path, *args, **kw)
+        made.append(s)
+        return s
+    yield start
+    for s in made:
+        s.kill()
+
+
+@pytest.fixture
+def compiled(tmp_path):
+    """compiled(text or path) -> path of the image."""
+    counter = [0]
+
+    def make(source):
+        counter[0] += 1
+        if "\n" in source:
+            path = tmp_path / f"graph{counter[0]}.txt"
+            path.write_text(source)
+        else:
+            path = os.path.join(ROOT, source)
+        return compile_graph(path, tmp_path / f"graph{counter[0]}.twg")
+    return make
+
+
+# One block of 48 samples a millisecond, audio_in_0 -> chain of amplifiers -> line_out_0.
+CHAIN_HEAD = """
+format 0
+format_raw_data {raw}
+format_frame_length {frame}
+format_nbchan 1
+format_sampling_rate 48000
+stream_io 0
+stream_io_hwid 4
+stream_io_format 0
+stream_io 1
+stream_io_hwid 6
+stream_io_format 0
+"""
+
+
+def chain_text(n, gain_code="0805", raw=17, frame=96, params=True):
+    """Graph text of n amplifiers in series, slope 0, gain in FP_8m4e."""
+    out = [CHAIN_HEAD.format(raw=raw, frame=frame)]
+    for i in range(n):
+        out.append(f"node arm_stream_amplifier {i}")
+        if params:
+            out.append(f"node_parameters\n1 u8; 0\n1 u8; 0\n1 h16; {gain_code}\n1 u8; 0\n2 u16; 0 0\n_end_")
+        out.append("_end_")
+    out.append("arc_section")
+    out.append("arc_input 0 arm_stream_amplifier 0 0 0")
+    for i in range(n - 1):
+        out.append(f"arc arm_stream_amplifier {i} 1 0 arm_stream_amplifier {i + 1} 0 0")
+    out.append(f"arc_output 1 arm_stream_amplifier {n - 1} 1 0")
+    return "\n".join(out) + "\n"
