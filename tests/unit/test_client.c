@@ -186,7 +186,8 @@ static void calls_in_flight_stay_within_what_the_device_takes(void **state)
     assert_true(ok);
     for (unsigned i = 0; i < 40; i++) {
         tunewire_v1_PingReq q = {.payload = {.size = 1, .bytes = {(uint8_t)i}}};
-        ids[i] = tw_client_begin(c, &(tw_client_call_t){.method = TW_M_Session_Ping, .request = &q, .response = &rep[i]});
+        const tw_client_call_t call = {.method = TW_M_Session_Ping, .request = &q, .response = &rep[i]};
+        ids[i] = tw_client_begin(c, &call);
         assert_true(ids[i] != 0);
     }
     for (unsigned i = 40; i-- > 0;) { /* collected in any order */
