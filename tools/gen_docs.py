@@ -90,13 +90,15 @@ def auth_example():
     call_key = mac(key, b"call", ns, nc, role)
     request = bytes.fromhex("080110051803201b2a040000803f")
     call = struct.pack("<5I", 7, 0x0301, 0, 0, 0)
-    lines = [("key", key), ("N_s", ns), ("N_c", nc), ("r", role), ("client proof", mac(key, b"auth", ns, nc, role)),
+    lines = [("key", key), ("N_s", ns), ("N_c", nc), ("r", role),
+             ("client proof", mac(key, b"auth", ns, nc, role)),
              ("server proof", mac(key, b"serv", nc, ns, role)), ("call key", call_key),
              ("mac of row \"set\"", mac(call_key, call, request)[:16])]
     return "```\n" + "".join(f"{name:<17}{data.hex(' ')}\n" for name, data in lines) + "```"
 
 
-GENERATORS = {"auth-example": auth_example, "methods": methods, "errors": errors, "statuses": statuses, "field-sizes": field_sizes}
+GENERATORS = {"auth-example": auth_example, "methods": methods, "errors": errors, "statuses": statuses,
+              "field-sizes": field_sizes}
 
 
 def fill(text, path, wrong):
