@@ -99,7 +99,10 @@ static int64_t fit(unsigned t, int64_t v)
     switch (t) {
     case TW_T_I8:
         return clamp(v, -128, 127);
-    case TW_T_U8: case TW_T_CHAR: case TW_T_FP8A: case TW_T_FP8B:
+    case TW_T_U8:
+    case TW_T_CHAR:
+    case TW_T_FP8A:
+    case TW_T_FP8B:
         return clamp(v, 0, 255);
     case TW_T_I16:
         return clamp(v, -32768, 32767);
@@ -107,7 +110,8 @@ static int64_t fit(unsigned t, int64_t v)
         return clamp(v, 0, 65535);
     case TW_T_I32:
         return (int32_t)(uint32_t)(uint64_t)v;
-    case TW_T_U32: case TW_T_TIME32:
+    case TW_T_U32:
+    case TW_T_TIME32:
         return (int64_t)((uint64_t)v & 0xFFFFFFFFu);
     default:
         return v;

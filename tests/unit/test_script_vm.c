@@ -81,8 +81,12 @@ static void build(image_t *im, const char *text)
     }
     memcpy(im->bytes, out.code, out.code_bytes);
     memcpy(im->bytes + tw_round_up(out.code_bytes, 4), out.pool, out.pool_bytes);
-    im->s = (tw_script_t){.code = im->bytes, .code_bytes = out.code_bytes, .pool_bytes = out.pool_bytes, .regs = 6,
-                          .ptrs = 6, .stack = 16};
+    im->s = (tw_script_t){.code = im->bytes,
+                          .code_bytes = out.code_bytes,
+                          .pool_bytes = out.pool_bytes,
+                          .regs = 6,
+                          .ptrs = 6,
+                          .stack = 16};
 }
 
 static void must_verify(const tw_script_t *s)
@@ -124,12 +128,12 @@ static const struct {
     unsigned bits;
     bool is_signed;
 } int_types[16] = {
-    [TW_T_I8] = {8, true},     [TW_T_U8] = {8, false},      [TW_T_I16] = {16, true}, [TW_T_U16] = {16, false},
-    [TW_T_I32] = {32, true},   [TW_T_U32] = {32, false},    [TW_T_TIME32] = {32, false},
-    [TW_T_I64] = {64, true},   [TW_T_U64] = {64, false},    [TW_T_CHAR] = {8, false},
+    [TW_T_I8] = {8, true},    [TW_T_U8] = {8, false},   [TW_T_I16] = {16, true},     [TW_T_U16] = {16, false},
+    [TW_T_I32] = {32, true},  [TW_T_U32] = {32, false}, [TW_T_TIME32] = {32, false}, [TW_T_I64] = {64, true},
+    [TW_T_U64] = {64, false}, [TW_T_CHAR] = {8, false},
 };
-static const uint8_t ints[] = {TW_T_I8, TW_T_U8, TW_T_I16, TW_T_U16, TW_T_I32, TW_T_U32, TW_T_TIME32, TW_T_I64,
-                               TW_T_U64, TW_T_CHAR};
+static const uint8_t ints[] = {TW_T_I8,  TW_T_U8,     TW_T_I16, TW_T_U16, TW_T_I32,
+                               TW_T_U32, TW_T_TIME32, TW_T_I64, TW_T_U64, TW_T_CHAR};
 
 static wide_t modulo(unsigned t, wide_t v)
 {
@@ -171,34 +175,55 @@ static bool oracle(const char *op, unsigned t, wide_t a, wide_t y, wide_t *r)
         *r = 0;
         return false;
     }
-    if (strcmp(op, "add") == 0) *r = fitted(t, a + b);
-    if (strcmp(op, "sub") == 0) *r = fitted(t, a - b);
-    if (strcmp(op, "rsb") == 0) *r = fitted(t, b - a);
-    if (strcmp(op, "mul") == 0) *r = fitted(t, (wide_t)((uwide_t)a * (uwide_t)b));
-    if (strcmp(op, "div") == 0) *r = fitted(t, a / b);
-    if (strcmp(op, "rdiv") == 0) *r = fitted(t, b / a);
-    if (strcmp(op, "mod") == 0) *r = fitted(t, a % b);
-    if (strcmp(op, "sqra") == 0) *r = fitted(t, (wide_t)((uwide_t)a + (uwide_t)b * (uwide_t)b));
-    if (strcmp(op, "min") == 0) *r = a < b ? a : b;
-    if (strcmp(op, "max") == 0) *r = a > b ? a : b;
-    if (strcmp(op, "amin") == 0) *r = fitted(t, magnitude(a) < magnitude(b) ? magnitude(a) : magnitude(b));
-    if (strcmp(op, "amax") == 0) *r = fitted(t, magnitude(a) > magnitude(b) ? magnitude(a) : magnitude(b));
-    if (strcmp(op, "and") == 0) *r = modulo(t, a & b);
-    if (strcmp(op, "or") == 0) *r = modulo(t, a | b);
-    if (strcmp(op, "xor") == 0) *r = modulo(t, a ^ b);
-    if (strcmp(op, "nor") == 0) *r = modulo(t, ~(a | b));
-    if (strcmp(op, "ashft") == 0) *r = fitted(t, shifted(a, y));
-    if (strcmp(op, "neg") == 0) *r = fitted(t, -b);
-    if (strcmp(op, "abs") == 0) *r = fitted(t, magnitude(b));
-    if (strcmp(op, "not") == 0) *r = modulo(t, ~b);
+    if (strcmp(op, "add") == 0)
+        *r = fitted(t, a + b);
+    if (strcmp(op, "sub") == 0)
+        *r = fitted(t, a - b);
+    if (strcmp(op, "rsb") == 0)
+        *r = fitted(t, b - a);
+    if (strcmp(op, "mul") == 0)
+        *r = fitted(t, (wide_t)((uwide_t)a * (uwide_t)b));
+    if (strcmp(op, "div") == 0)
+        *r = fitted(t, a / b);
+    if (strcmp(op, "rdiv") == 0)
+        *r = fitted(t, b / a);
+    if (strcmp(op, "mod") == 0)
+        *r = fitted(t, a % b);
+    if (strcmp(op, "sqra") == 0)
+        *r = fitted(t, (wide_t)((uwide_t)a + (uwide_t)b * (uwide_t)b));
+    if (strcmp(op, "min") == 0)
+        *r = a < b ? a : b;
+    if (strcmp(op, "max") == 0)
+        *r = a > b ? a : b;
+    if (strcmp(op, "amin") == 0)
+        *r = fitted(t, magnitude(a) < magnitude(b) ? magnitude(a) : magnitude(b));
+    if (strcmp(op, "amax") == 0)
+        *r = fitted(t, magnitude(a) > magnitude(b) ? magnitude(a) : magnitude(b));
+    if (strcmp(op, "and") == 0)
+        *r = modulo(t, a & b);
+    if (strcmp(op, "or") == 0)
+        *r = modulo(t, a | b);
+    if (strcmp(op, "xor") == 0)
+        *r = modulo(t, a ^ b);
+    if (strcmp(op, "nor") == 0)
+        *r = modulo(t, ~(a | b));
+    if (strcmp(op, "ashft") == 0)
+        *r = fitted(t, shifted(a, y));
+    if (strcmp(op, "neg") == 0)
+        *r = fitted(t, -b);
+    if (strcmp(op, "abs") == 0)
+        *r = fitted(t, magnitude(b));
+    if (strcmp(op, "not") == 0)
+        *r = modulo(t, ~b);
     return true;
 }
 
-static const char *const int_ops[] = {"add", "sub",  "rsb",  "mul", "div", "rdiv", "mod",   "sqra", "min", "max",
+static const char *const int_ops[] = {"add",  "sub",  "rsb", "mul", "div", "rdiv", "mod",   "sqra", "min", "max",
                                       "amin", "amax", "and", "or",  "xor", "nor",  "ashft", "neg",  "abs", "not"};
 
-static const int64_t corners[] = {0, 1, -1, 2, 127, 128, -128, -129, 255, 256, 32767, 32768, -32768, 65535, 65536,
-                                  INT32_MAX, INT32_MIN, 4294967295, 4294967296, INT64_MAX, INT64_MIN};
+static const int64_t corners[] = {0,     1,         -1,        2,          127,        128,       -128,
+                                  -129,  255,       256,       32767,      32768,      -32768,    65535,
+                                  65536, INT32_MAX, INT32_MIN, 4294967295, 4294967296, INT64_MAX, INT64_MIN};
 
 static wide_t some_value(unsigned t, uint64_t *seed)
 {
@@ -278,7 +303,7 @@ static void mixed_comparisons_are_exact(void **state)
             const unsigned ty = ints[next_random(&seed) % TW_COUNT(ints)];
             const wide_t x = some_value(tx, &seed);
             const wide_t y = some_value(ty, &seed);
-            const bool want[] = {x == y, x != y, x < y, x <= y, x > y, x >= y};
+            const bool want[] = {x == y, x != y, x<y, x <= y, x> y, x >= y};
             load_literals(&im, word, tx, (uint64_t)x, ty, (uint64_t)y);
             assert_int_equal(tw_script_run(&im.s, &host, &ctx, NULL, 0, true, 0), TW_OK);
             assert_int_equal(ctx.flag, want[o]);
@@ -395,7 +420,8 @@ static void integer_rows_give_what_they_say(void **state)
     for (size_t i = 0; i < TW_COUNT(int_rows); i++) {
         const tw_err_t err = run(int_rows[i].text);
         if (err != TW_OK || ctx.r[0].i != int_rows[i].r0 || ctx.errors != int_rows[i].errors) {
-            fail_msg("%s: %s, r0 = %lld, errors %u", int_rows[i].why, tw_err_name(err), (long long)ctx.r[0].i, ctx.errors);
+            fail_msg("%s: %s, r0 = %lld, errors %u", int_rows[i].why, tw_err_name(err), (long long)ctx.r[0].i,
+                     ctx.errors);
         }
     }
 }
@@ -404,15 +430,22 @@ static const struct {
     const char *text;
     bool flag;
 } flag_rows[] = {
-    {"movi fp32 r0 0x7FC00000\nequ r0 r0", false}, {"movi fp32 r0 0x7FC00000\nneq r0 r0", true},
-    {"movi fp32 r0 0x7FC00000\nlte r0 r1", false}, {"movi int8 r0 -5\nltk r0 -4", true},
-    {"movi uint8 r0 200\ngtk r0 127", true},       {"movi fp32 r0 -128\neqk r0 -128", true},
-    {"movi int8 r0 6\nbit0 r0 0", true},           {"movi int8 r0 6\nbit1 r0 1", true},
-    {"movi int8 r0 6\nbit1 r0 9", false},          {"movi int8 r0 6\nmovi int8 r1 1\ntst r0 r1", false},
+    {"movi fp32 r0 0x7FC00000\nequ r0 r0", false},
+    {"movi fp32 r0 0x7FC00000\nneq r0 r0", true},
+    {"movi fp32 r0 0x7FC00000\nlte r0 r1", false},
+    {"movi int8 r0 -5\nltk r0 -4", true},
+    {"movi uint8 r0 200\ngtk r0 127", true},
+    {"movi fp32 r0 -128\neqk r0 -128", true},
+    {"movi int8 r0 6\nbit0 r0 0", true},
+    {"movi int8 r0 6\nbit1 r0 1", true},
+    {"movi int8 r0 6\nbit1 r0 9", false},
+    {"movi int8 r0 6\nmovi int8 r1 1\ntst r0 r1", false},
     {"movi int8 r0 3\nmovi int8 r1 1\nmovi int8 r2 3\ninr r0 r1", true},
     {"movi int8 r0 4\nmovi int8 r1 1\nmovi int8 r2 3\ninr r0 r1", false},
-    {"negt", false},                               {"negt\nandt zero\nnegt", true},
-    {"movi int8 r0 1\nnegt\nort r0", true},        {"andt r0", false},
+    {"negt", false},
+    {"negt\nandt zero\nnegt", true},
+    {"movi int8 r0 1\nnegt\nort r0", true},
+    {"andt r0", false},
 };
 
 static void tests_set_t(void **state)
@@ -504,8 +537,7 @@ static uint32_t greedy_syscall(void *c, uint32_t k, tw_script_ctx_t *s)
     (void)c;
     (void)k;
     int64_t v;
-    while (tw_script_pop_int(s, &v)) {
-    }
+    while (tw_script_pop_int(s, &v)) {}
     return 0;
 }
 
@@ -642,8 +674,8 @@ static void the_budget_is_the_number_of_instructions(void **state)
 static void a_routine_returns_its_result_and_drops_the_rest(void **state)
 {
     (void)state;
-    assert_int_equal(run("pshc int8 1\ncall #1\nadd s0 s0\ncopy r0 s0\nret\nlabl #1\npshc int8 8\npshc int8 9\nretp s0"),
-                     TW_OK);
+    assert_int_equal(
+        run("pshc int8 1\ncall #1\nadd s0 s0\ncopy r0 s0\nret\nlabl #1\npshc int8 8\npshc int8 9\nretp s0"), TW_OK);
     assert_int_equal(ctx.r[0].i, 10);
     assert_int_equal(run("pshc int8 1\ncall #1\ncopy r0 s0\nret\nlabl #1\npshc int8 8\npshc int8 9\nret"), TW_OK);
     assert_int_equal(ctx.r[0].i, 1);
@@ -708,8 +740,8 @@ static uint16_t random_operands(uint64_t *seed)
 static uint16_t random_word(uint64_t *seed)
 {
     static const uint16_t stack[] = {0xC200, 0xC400, 0x10E0, 0x100E, 0xD1FE, 0x2E00, 0x106E, 0x0801, 0x0320};
-    static const uint16_t control[] = {0x0001, 0x0081, 0x0002, 0x0082, 0x0602, 0x0203, 0x0283, 0x0181, 0x0309, 0x0489,
-                                       0xC000, 0xC110, 0x0441, 0xCF00, 0x073F, 0xC300};
+    static const uint16_t control[] = {0x0001, 0x0081, 0x0002, 0x0082, 0x0602, 0x0203, 0x0283, 0x0181,
+                                       0x0309, 0x0489, 0xC000, 0xC110, 0x0441, 0xCF00, 0x073F, 0xC300};
     static const uint16_t memory[] = {0x1107, 0x1907, 0x1270, 0x1A71, 0x1067, 0x1117, 0x1171, 0x11E7, 0x127E, 0xC667,
                                       0xC767, 0x3271, 0x3270, 0x3279, 0xE571, 0x1106, 0x1260, 0xC909, 0x1410};
     const uint64_t r = next_random(seed);
@@ -757,8 +789,12 @@ static void random_program(image_t *im, uint64_t *seed)
     tw_put_le16(p, 0xC000);
     const uint32_t bytes = (uint32_t)(p + 2 - im->bytes);
     memcpy(im->bytes + tw_round_up(bytes, 4), pool, sizeof pool);
-    im->s = (tw_script_t){.code = im->bytes, .code_bytes = bytes, .pool_bytes = with_pool ? sizeof pool : 0, .regs = 4,
-                          .ptrs = 2, .stack = 6};
+    im->s = (tw_script_t){.code = im->bytes,
+                          .code_bytes = bytes,
+                          .pool_bytes = with_pool ? sizeof pool : 0,
+                          .regs = 4,
+                          .ptrs = 2,
+                          .stack = 6};
 }
 
 /* A verified script may step out of a window that it has, and its callee may be absent; nothing else goes wrong. */
@@ -777,27 +813,44 @@ static bool excused(const image_t *im, tw_err_t err)
     return p->space != 0 && !(store && p->space == 2);
 }
 
+/* Run an accepted program. One that calls another script may miss a window there as well. */
+static tw_err_t run_accepted(const image_t *im, unsigned i, bool calls, int64_t r0)
+{
+    const int64_t args[2] = {r0, i % 7};
+    const uint32_t budget = 100 + i % 300;
+    const tw_err_t err = tw_script_run(&im->s, &host, &ctx, args, 2, i & 2, budget);
+    const bool fine = calls ? err != TW_E_SCR_STACK : excused(im, err) && ctx.sp <= im->s.stack;
+    if (!fine || ctx.used > budget || ctx.sp > 2 * im->s.stack) {
+        fail_msg("program %u: %s at %u, %u used, depth %u", i, tw_err_name(err), ctx.pc, ctx.used, ctx.sp);
+    }
+    return err;
+}
+
 static void accepted_programs_never_fail_but_by_budget_or_window(void **state)
 {
     (void)state;
     static image_t im;
+    static image_t callee;
+    static uint8_t callee_memory[24];
     uint64_t seed = 0x9E3779B97F4A7C15u;
     unsigned accepted = 0;
     unsigned completed = 0;
     for (unsigned i = 0; i < 1000000; i++) {
         tw_fault_t f;
+        uint64_t calls = 0;
         random_program(&im, &seed);
         im.s.mem = malloc(24); /* exactly, so that the sanitizer sees one byte too far */
         im.s.mem_bytes = 24;
         memset(im.s.mem, 0, 24);
         im.s.shared = i & 1;
-        if (tw_script_verify(&im.s, false, NULL, &f) == TW_OK) {
-            const int64_t args[2] = {(int64_t)next_random(&seed), i % 7};
-            const tw_err_t err = tw_script_run(&im.s, &host, &ctx, args, 2, i & 2, 100 + i % 300);
+        if (tw_script_verify(&im.s, false, &calls, &f) == TW_OK) {
             accepted++;
-            completed += err == TW_OK;
-            if (!excused(&im, err) || ctx.used > 100 + i % 300 || ctx.sp > im.s.stack) {
-                fail_msg("program %u: %s at %u, %u used, depth %u", i, tw_err_name(err), ctx.pc, ctx.used, ctx.sp);
+            completed += run_accepted(&im, i, calls != 0, (int64_t)next_random(&seed)) == TW_OK;
+            if (calls == 0) {
+                callee = im;
+                callee.s.code = callee.bytes;
+                callee.s.mem = callee_memory;
+                world.script = &callee.s;
             }
         }
         free(im.s.mem);
@@ -818,8 +871,8 @@ static void even_unverified_bytes_only_fail(void **state)
         for (unsigned k = 0; k < bytes; k++) {
             code[k] = (uint8_t)next_random(&seed);
         }
-        const tw_script_t s = {.code = code, .code_bytes = bytes, .regs = 6, .ptrs = 6, .stack = 64, .mem = mem,
-                               .mem_bytes = sizeof mem};
+        const tw_script_t s = {
+            .code = code, .code_bytes = bytes, .regs = 6, .ptrs = 6, .stack = 64, .mem = mem, .mem_bytes = sizeof mem};
         const tw_err_t err = tw_script_run(&s, &host, &ctx, NULL, 0, true, 500);
         assert_true(err == TW_OK || err == TW_E_SCR_BUDGET || err == TW_E_SCR_FAULT || err == TW_E_SCR_STACK);
         assert_true(ctx.used <= 500 && ctx.sp <= TW_SCRIPT_STACK_MAX);
