@@ -88,6 +88,7 @@ typedef struct tw_graph_io {
 typedef struct tw_graph_script {
     tw_script_t code;       /* installed now */
     tw_script_t boot;       /* as in the image */
+    uint16_t *labels;       /* of the installed code */
     uint8_t *live;          /* TW_SCRIPT_LIVE_BYTES for a replacement, NULL none */
     uint64_t calls;         /* scripts its code calls, or has called: belongs to who checks */
     tw_gauge_t disabled, faults, runs, last_error, last_pc, bytes, crc;
@@ -107,6 +108,7 @@ typedef struct tw_graph {
     tw_services_t svc;
     uint32_t current;           /* node being called: whose script runs */
     tw_script_ctx_t *script_ctx;
+    uint8_t *script_scratch;    /* memory scripts share; NULL when none does */
     tw_script_host_t script_host;
     double period_s;            /* of a block */
     uint64_t tick, now_us;

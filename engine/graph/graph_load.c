@@ -3,7 +3,6 @@
  * All memory is taken here, front to back, from one arena; the run needs none.
  * The image was verified, so only memory can be missing.
  */
-#include "engine/base/crc.h"
 #include "engine/graph/graph_priv.h"
 #include "engine/node/kernels.h"
 
@@ -185,22 +184,35 @@ static void set_periods(tw_graph_t *g)
     }
 }
 
+/* What a script keeps in RAM besides its code: memory, label index, room for a replacement. */
+static bool take_script(tw_graph_t *g, taker_t *t, tw_graph_script_t *s)
+{
+    if (s->boot.shared != 0 && g->script_scratch == NULL) {
+        g->script_scratch = take(t, TW_SCRIPT_MEM_BYTES, 1, 8);
+    }
+    s->boot.mem = s->boot.shared != 0 ? g->script_scratch : s->boot.mem_bytes != 0 ? take(t, s->boot.mem_bytes, 1, 8) : NULL;
+    s->labels = TAKE(t, uint16_t, TW_SCRIPT_LABELS);
+    s->live = TW_SCRIPT_LIVE_BYTES != 0u ? take(t, TW_SCRIPT_LIVE_BYTES, 1, 8) : NULL;
+    if (t->missing != 0) {
+        return false;
+    }
+    if (s->boot.mem != NULL) {
+        memset(s->boot.mem, 0, s->boot.mem_bytes);
+    }
+    return true;
+}
+
 static bool take_scripts(tw_graph_t *g, taker_t *t)
 {
     for (uint32_t i = 0; i < g->n_scripts; i++) {
         tw_graph_script_t *s = &g->scripts[i];
         memset(s, 0, sizeof *s);
         img_script(g->img, i, &s->boot);
-        tw_fault_t unused;
-        (void)tw_script_verify(&s->boot, false, &s->calls, &unused);
-        if (TW_SCRIPT_LIVE_BYTES != 0u) {
-            s->live = take(t, TW_SCRIPT_LIVE_BYTES, 1, 8);
+        if (take_script(g, t, s)) {
+            tw_fault_t unused;
+            (void)tw_script_verify(&s->boot, false, &s->calls, &unused);
+            script_install(s, &s->boot);
         }
-        s->code = s->boot;
-        const uint32_t bytes =
-            s->code.pool_bytes != 0 ? tw_round_up(s->code.code_bytes, 4) + s->code.pool_bytes : s->code.code_bytes;
-        tw_gauge_set(&s->bytes, bytes);
-        tw_gauge_set(&s->crc, tw_crc32c(0, s->code.code, bytes));
     }
     return t->missing == 0;
 }

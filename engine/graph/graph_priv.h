@@ -6,6 +6,10 @@
 #ifndef TW_MAX_BLOCK_RUNS
 #define TW_MAX_BLOCK_RUNS 64u
 #endif
+/** Memory of a script that asks for some: its own, or scratch shared by all; the image has no size for it. */
+#ifndef TW_SCRIPT_MEM_BYTES
+#define TW_SCRIPT_MEM_BYTES 64u
+#endif
 /** Arrays start on this alignment; banks on theirs if it is larger. */
 #define TW_BANK_ALIGN 16u
 
@@ -103,5 +107,7 @@ void flow_ios_out(tw_graph_t *g);
 void node_error(tw_graph_t *g, uint32_t node, uint32_t err);
 
 /* graph_script.c */
+/** `code` runs from the next call on; code and literals must stay where they are. */
+void script_install(tw_graph_script_t *s, const tw_script_t *code);
 void script_init(tw_graph_t *g);
 uint32_t script_call_node(void *ctx, uint32_t script, uint32_t phase);

@@ -1,6 +1,6 @@
 /* graph_run.c - the scheduler: one block of a graph.
  *
- *   IOs in -> [ pass over the nodes in order, run each that is ready ] until a pass moves nothing -> IOs out
+ *   IOs in -> [ pass over the nodes in order, run each that is ready; IOs out ] until a pass moves nothing
  *
  * A node is ready when each receive arc holds a consumer frame and each transmit arc has room for a
  * producer frame; it then gets all whole frames there are. A node with high QoS arcs waits for
@@ -232,9 +232,9 @@ void tw_graph_block(tw_graph_t *g, uint64_t tick)
                 moved |= run_node(g, i) != 0;
             }
         }
+        flow_ios_out(g); /* after each pass: an output arc of one frame must not hold up a block of several */
         debug_script(g, DBG_LOOP);
     }
-    flow_ios_out(g);
     debug_script(g, DBG_RETURN);
     end_block(g, start);
 }

@@ -5,6 +5,17 @@
 #include "engine/base/crc.h"
 #include "engine/graph/graph_priv.h"
 
+void script_install(tw_graph_script_t *s, const tw_script_t *code)
+{
+    const uint32_t bytes =
+        code->pool_bytes != 0 ? tw_round_up(code->code_bytes, 4) + code->pool_bytes : code->code_bytes;
+    s->code = *code;
+    s->code.labels = s->labels;
+    tw_script_index(&s->code, s->labels);
+    tw_gauge_set(&s->bytes, bytes);
+    tw_gauge_set(&s->crc, tw_crc32c(0, code->code, bytes));
+}
+
 static void isolate(tw_graph_t *g, uint32_t script, tw_err_t err)
 {
     tw_graph_script_t *s = &g->scripts[script];
@@ -27,9 +38,8 @@ tw_err_t tw_graph_run_script(tw_graph_t *g, uint32_t script, const int64_t *args
     if (tw_gauge_get(&s->disabled) != 0) {
         return TW_E_SCR_DISABLED;
     }
-    const tw_script_t code = s->code;
     g->in_script = true;
-    const tw_err_t err = tw_script_run(&code, &g->script_host, g->script_ctx, args, n_args, flag, budget);
+    const tw_err_t err = tw_script_run(&s->code, &g->script_host, g->script_ctx, args, n_args, flag, budget);
     g->in_script = false;
     tw_gauge_add(&s->runs, 1);
     if (err != TW_OK) {
@@ -105,9 +115,8 @@ void tw_graph_set_script(tw_graph_t *g, uint32_t script, const uint8_t *code, ui
 {
     tw_graph_script_t *s = &g->scripts[script];
     memcpy(s->live, code, bytes);
-    s->code = replacement(g, script, s->live, bytes);
-    tw_gauge_set(&s->bytes, bytes);
-    tw_gauge_set(&s->crc, tw_crc32c(0, code, bytes));
+    const tw_script_t next = replacement(g, script, s->live, bytes);
+    script_install(s, &next);
     tw_graph_enable_script(g, script, true);
 }
 

@@ -95,7 +95,6 @@ static void start(g_parser_t *p, g_in_t in)
     p->in = in;
     p->lines = LINES_TAGS;
     p->block = g_here(p, &p->tag);
-    p->script = G_NONE;
 }
 
 /* A node or script ends where the next record begins; only nodes were meant to have an _end_. */
@@ -560,6 +559,7 @@ static bool open_node(g_parser_t *p)
 static bool read_node(g_parser_t *p)
 {
     start(p, IN_NODE);
+    p->script = G_NONE;
     if (!more(p)) {
         p->in = IN_TOP;
         p->lines = LINES_NODE_NAME;
@@ -640,7 +640,6 @@ static bool read_node_script(g_parser_t *p)
 
 static bool read_parameters(g_parser_t *p)
 {
-    g_node_t *n = node(p);
     start(p, p->in);
     p->lines = LINES_DATA;
     p->has_tag = false;
@@ -648,6 +647,7 @@ static bool read_parameters(g_parser_t *p)
         p->lines = LINES_IGNORED;
         return fail(p, NULL, "parameters of a script: write them as literals of script_code or of the assembler");
     }
+    g_node_t *n = node(p);
     if (n->has_params) {
         p->lines = LINES_IGNORED;
         return fail(p, NULL, "a node has one block of boot parameters");
@@ -771,9 +771,7 @@ static bool read_script_minimum(g_parser_t *p)
 
 static bool open_code(g_parser_t *p, g_lines_t lines)
 {
-    const uint32_t script = p->script;
     start(p, p->in);
-    p->script = script;
     p->lines = lines;
     p->data_bytes = p->literal_bytes = p->asm_bytes = p->asm_lines = 0;
     return g_script_here(p) != NULL;

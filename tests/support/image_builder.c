@@ -148,6 +148,12 @@ uint32_t tw_ib_script(tw_ib_t *b, const uint16_t *code, uint32_t halfwords, uint
     return b->n_scripts++;
 }
 
+void tw_ib_script_memory(tw_ib_t *b, uint32_t script, bool shared)
+{
+    uint8_t *p = b->sec[TW_SEC_SCRIPTS] + 4 * TW_SCRIPT_WORDS * script + 8;
+    tw_put_le32(p, tw_get_le32(p) | (shared ? BITS(1u, TW_S2_SHARED) : BITS(1u, TW_S2_PRIVATE)));
+}
+
 void tw_ib_symbol(tw_ib_t *b, uint32_t kind, uint32_t index, const char *name)
 {
     const uint32_t n = (uint32_t)strlen(name);

@@ -41,6 +41,8 @@ uint32_t tw_ib_node(tw_ib_t *b, const tw_node_desc_t *d, unsigned rx, unsigned t
 void tw_ib_node_script(tw_ib_t *b, uint32_t node, uint32_t script);
 void tw_ib_node_params(tw_ib_t *b, uint32_t node, uint32_t tag, const void *value, uint32_t bytes);
 uint32_t tw_ib_script(tw_ib_t *b, const uint16_t *code, uint32_t halfwords, uint32_t regs, uint32_t ptrs, uint32_t stack);
+/** The script gets memory: its own, or scratch. */
+void tw_ib_script_memory(tw_ib_t *b, uint32_t script, bool shared);
 void tw_ib_symbol(tw_ib_t *b, uint32_t kind, uint32_t index, const char *name);
 /** Lay out. @return bytes of the image, 0 when `cap` is too small */
 uint32_t tw_ib_finish(const tw_ib_t *b, uint8_t *out, uint32_t cap);
