@@ -99,7 +99,8 @@ static const tw_param_desc_t *params(const tw_format_t *fmt, uint32_t *n)
     return s->rows;
 }
 
-/* Both poles of z^2 - a1 z - a2 inside the unit circle; exact for every value a parameter can have. */
+/* Both poles of z^2 - a1 z - a2 inside the unit circle. Exact for S16; FP32 rounds towards refusing, and only
+ * for poles within 1e-16 of the circle. */
 static bool poles_inside(double a1, double a2)
 {
     return a2 > -1.0 && (a1 < 0 ? -a1 : a1) < 1.0 - a2;
