@@ -67,8 +67,18 @@ static void on_data(wire_client_t *w, const tw_conn_event_t *ev)
     s->frames++;
     s->fin = s->fin || ev->fin;
     s->err = s->err || ev->err;
-    const uint32_t room = WIRE_KEEP - s->bytes, n = tw_min_u32(ev->len, room);
-    memcpy(s->data + s->bytes, ev->data, n);
+    const uint8_t *data = ev->data;
+    uint32_t len = ev->len;
+    if (s->chunks && !ev->err && len >= 8) {
+        s->gap = s->gap || tw_get_le64(data) != s->next_offset;
+        data += 8;
+        len -= 8;
+        s->next_offset += len;
+    }
+    const uint32_t room = WIRE_KEEP - s->bytes, n = tw_min_u32(len, room);
+    if (n != 0) {
+        memcpy(s->data + s->bytes, data, n);
+    }
     s->last_at = s->bytes;
     s->last_len = n;
     s->bytes += n;
@@ -109,7 +119,8 @@ static void on_reply(wire_client_t *w, const tw_conn_event_t *ev)
     w->replies[i].len = n;
     if (h.stream != 0 && wire_stream(w, h.stream) == NULL) {
         REQUIRE(tw_conn_open(&w->c, (uint16_t)h.stream, false) == h.stream);
-        (void)track(w, (uint16_t)h.stream);
+        const tw_method_t *m = tw_method_find(w->methods[i]);
+        track(w, (uint16_t)h.stream)->chunks = m != NULL && m->response == tunewire_v1_Chunk_fields;
     }
 }
 
@@ -270,6 +281,7 @@ uint32_t wire_send_id(wire_client_t *w, uint32_t id, uint32_t method, const pb_m
         REQUIRE(tw_conn_send(&w->c, TW_FT_CALL, 0, TW_FF_FIN, buf, n));
     }
     last_id = id;
+    w->methods[id % 256] = method;
     return id;
 }
 

@@ -15,8 +15,9 @@ typedef struct wire_stream {
     uint16_t id;
     uint32_t frames, bytes;      /* data frames seen; bytes of `data` used */
     bool fin, err;
-    uint8_t data[WIRE_KEEP];     /* payloads without offset (bytes) or one after another (messages) */
+    uint8_t data[WIRE_KEEP];     /* payloads one after another */
     uint32_t last_at, last_len;  /* of the last payload in `data` */
+    bool chunks;                 /* a byte stream: offsets are checked and left out of `data` */
     uint64_t next_offset;
     bool gap;
 } wire_stream_t;
@@ -44,8 +45,8 @@ typedef struct wire_client {
         uint8_t body[4096];
         uint32_t len;
     } replies[256];
+    uint32_t methods[256];
     wire_stream_t streams[WIRE_STREAMS];
-    uint32_t turns;
 } wire_client_t;
 
 /** Connect. @return false: refused */
