@@ -773,7 +773,7 @@ static bool open_code(g_parser_t *p, g_lines_t lines)
 {
     start(p, p->in);
     p->lines = lines;
-    p->data_bytes = p->literal_bytes = p->asm_bytes = p->asm_lines = 0;
+    p->data_bytes = p->literal_bytes = p->n_literals = p->asm_bytes = p->asm_lines = 0;
     return g_script_here(p) != NULL;
 }
 

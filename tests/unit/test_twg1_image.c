@@ -220,16 +220,17 @@ static void scripts_carry_code_then_literals(void **state)
     (void)state;
     const uint32_t s = section(5), code = w(s);
     assert_int_equal(code, s + 32);
-    assert_int_equal(w(s + 4), 6 | 11 << 16);
+    assert_int_equal(w(s + 4), 6 | 21 << 16);
     assert_int_equal(w(s + 8), 3 | 1 << 4 | 4 << 8 | 1 << 16);
-    assert_int_equal(field(s + 12, 15, 0), tw_crc16(TW_CRC16_INIT, out.image + code, 8 + 11));
+    assert_int_equal(field(s + 12, 15, 0), tw_crc16(TW_CRC16_INIT, out.image + code, 8 + 21));
     assert_int_equal(field(s + 12, 31, 16), 2); /* 300 instructions */
-    static const uint8_t body[] = {0x02, 0x20, 0x01, 0x00, 0x00, 0xC0, 0, 0, 0, 0, 0, 0, 0, 0, 0xF0, 0x3F, 1, 2, 3};
+    static const uint8_t body[] = {0x02, 0x20, 0x01, 0x00, 0x00, 0xC0, 0, 0, 0, 0, 0, 0, 0, 0, 0xF0, 0x3F, 1, 2, 3,
+                                   64, 13, 0, 0, 65, 1, 8, 0, 2, 0}; /* directory: f64 at 0, u8 at 8, 2 entries */
     assert_memory_equal(out.image + code, body, sizeof body);
-    assert_int_equal(w(s + 16), code + 20);
+    assert_int_equal(w(s + 16), code + 32);
     assert_int_equal(w(s + 20), 2);
     assert_int_equal(w(s + 24), 2 | 2 << 4 | 1 << 17);
-    assert_int_equal(field(s + 28, 15, 0), tw_crc16(TW_CRC16_INIT, out.image + code + 20, 2));
+    assert_int_equal(field(s + 28, 15, 0), tw_crc16(TW_CRC16_INIT, out.image + code + 32, 2));
 }
 
 static void symbols_name_everything_in_order(void **state)
