@@ -146,6 +146,9 @@ static void check_node(g_model_t *m, g_node_t *n)
     if (n->own_script != G_NONE && x->rx > 0) {
         g_error(m, &n->pos, "%s is no script node: a shared script is declared with 'script n'", x->name);
     }
+    if (n->own_script != G_NONE && n->has_params) {
+        g_error(m, &n->pos, "parameters of a script node: write them as literals of its script");
+    }
     if (n->own_script == G_NONE && strcmp(x->name, "arm_stream_script") == 0) {
         g_error(m, &n->pos, "a script node needs script_code or script_assembler");
     }
