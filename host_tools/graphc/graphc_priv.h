@@ -189,8 +189,8 @@ char *g_report(const g_model_t *m, uint32_t image_bytes);
 char *g_report_json(const g_model_t *m, uint32_t image_bytes);
 
 /** The whole compiler over any source of texts; `platform` is read already. */
-bool g_compile(const char *path, const tw_graphc_opts_t *opts, const tw_platform_t *platform, const tw_text_source_t *src,
-               tw_graphc_out_t *out);
+bool g_compile(const char *path, const tw_graphc_opts_t *opts, const tw_platform_t *platform,
+               const tw_text_source_t *src, tw_graphc_out_t *out);
 
 /* ---- shared inside the parser ------------------------------------------------- */
 

@@ -30,7 +30,8 @@ static bool literal_line(g_parser_t *p, const tw_tok_t *type)
     if (i < TW_COUNT(literal_types)) {
         const uint32_t at = tw_round_up(p->literal_bytes, literal_types[i].bytes);
         if (p->n_literals >= LABELS_MAX || at > SCRIPT_BYTES_MAX) {
-            tw_text_error(p->t, type, "more than %u literal lines, or %u bytes of literals", LABELS_MAX, SCRIPT_BYTES_MAX);
+            tw_text_error(p->t, type, "more than %u literal lines, or %u bytes of literals", LABELS_MAX,
+                          SCRIPT_BYTES_MAX);
             return false;
         }
         if (!g_append(p, &p->literals, &p->literal_bytes, &p->literal_cap, zero, at - p->literal_bytes)) {
@@ -58,7 +59,8 @@ bool g_code_line(g_parser_t *p)
 }
 
 /* Code, padding and literals as the image has them. Takes nothing over. */
-static bool store(g_parser_t *p, const uint8_t *code, uint32_t code_bytes, const uint8_t *literals, uint32_t literal_bytes)
+static bool store(g_parser_t *p, const uint8_t *code, uint32_t code_bytes, const uint8_t *literals,
+                  uint32_t literal_bytes)
 {
     g_script_t *s = g_script_here(p);
     if (s == NULL) {
@@ -146,8 +148,8 @@ bool g_asm_end(g_parser_t *p)
     const bool assembled = tw_asm(p->asm_text != NULL ? (const char *)p->asm_text : "", p->asm_bytes, out);
     for (unsigned i = 0; i < out->n_diags; i++) {
         const tw_asm_diag_t *d = &out->diags[i];
-        tw_diag(p->m->diags, d->warning, p->asm_at.file, d->line > 0 ? p->asm_at.line + d->line - 1 : p->asm_at.line, d->col,
-                "%s", d->text);
+        tw_diag(p->m->diags, d->warning, p->asm_at.file, d->line > 0 ? p->asm_at.line + d->line - 1 : p->asm_at.line,
+                d->col, "%s", d->text);
     }
     if (!assembled && out->n_diags == 0) {
         g_error(p->m, &p->block, "the assembler refused the text");

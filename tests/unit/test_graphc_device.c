@@ -55,7 +55,8 @@ static void accept(const char *why, const tw_graphc_out_t *out)
 static void the_device_accepts_the_examples(void **state)
 {
     (void)state;
-    static const char *const files[] = {"examples/seed_two_nodes.txt", "examples/voice_gate.txt", "examples/voice_gate_f32.txt"};
+    static const char *const files[] = {"examples/seed_two_nodes.txt", "examples/voice_gate.txt",
+                                        "examples/voice_gate_f32.txt"};
     for (size_t i = 0; i < TW_COUNT(files); i++) {
         tw_graphc_out_t out;
         assert_true(tw_graphc(files[i], NULL, &out));
@@ -86,26 +87,31 @@ static void the_device_accepts_every_part_of_the_language(void **state)
     static const struct {
         const char *why, *text;
     } cases[] = {
-        {"working memory laid over one another", IO "node arm_stream_filter 0\n_end_\nnode arm_stream_filter 1\n_end_\n" CHAIN},
-        {"two threads with scratch of their own",
-         IO "node arm_stream_filter 0\n node_map_rtos 1\n_end_\nnode arm_stream_filter 1\n node_map_rtos 2\n_end_\n" CHAIN},
-        {"two processors allowed: no overlay", "allowed_processors 3\n" IO "node arm_stream_filter 0\n_end_\nnode arm_stream_filter 1\n_end_\n" CHAIN},
+        {"working memory laid over one another",
+         IO "node arm_stream_filter 0\n_end_\nnode arm_stream_filter 1\n_end_\n" CHAIN},
+        {"two threads with scratch of their own", IO "node arm_stream_filter 0\n node_map_rtos 1\n_end_\nnode "
+                                                     "arm_stream_filter 1\n node_map_rtos 2\n_end_\n" CHAIN},
+        {"two processors allowed: no overlay",
+         "allowed_processors 3\n" IO "node arm_stream_filter 0\n_end_\nnode arm_stream_filter 1\n_end_\n" CHAIN},
         {"parts of a bank", "memory_mapping 1 100 32768 16384\nmemory_mapping 1 101 49152 4096\n" IO
                             "node arm_stream_filter 0\n node_map_hwblock 0 100\n node_map_hwblock 1 101\n_end_\n"
                             "node arm_stream_filter 1\n node_map_hwblock 1 101\n_end_\n" CHAIN " arc_map_hwblock 1\n"},
-        {"everything in one small part", "memory_mapping 1 100 0 65536\n" IO "node arm_stream_filter 0\n node_map_hwblock 0 100\n"
-                                         " node_map_hwblock 1 100\n_end_\nnode arm_stream_filter 1\n_end_\n" CHAIN " arc_map_hwblock 100\n"},
-        {"delay and jitter", IO "node arm_stream_filter 0\n_end_\nnode arm_stream_filter 1\n_end_\n" CHAIN " arc_delay 3\n arc_jitter_ctrl 1.1\n"},
+        {"everything in one small part",
+         "memory_mapping 1 100 0 65536\n" IO "node arm_stream_filter 0\n node_map_hwblock 0 100\n"
+         " node_map_hwblock 1 100\n_end_\nnode arm_stream_filter 1\n_end_\n" CHAIN " arc_map_hwblock 100\n"},
+        {"delay and jitter", IO "node arm_stream_filter 0\n_end_\nnode arm_stream_filter 1\n_end_\n" CHAIN
+                                " arc_delay 3\n arc_jitter_ctrl 1.1\n"},
         {"script node and its lock", IO "node arm_stream_filter 0\n_end_\nnode arm_stream_filter 1\n_end_\n"
                                         "node arm_stream_script 0\n script_code\n 1 h16; C000\n _end_\n_end_\n" CHAIN},
         {"assembler", IO "script 0\n script_assembler\n ; comment\n\n movi int16 r0 1\n ret\n _end_\n_end_\n"
                          "node arm_stream_filter 0\n node_script 0\n_end_\nnode arm_stream_filter 1\n_end_\n" CHAIN},
         {"literals behind the code", IO "script 0\n script_code\n 1 h16; C000\n 1 f64; 2.5\n _end_\n_end_\n"
                                         "node arm_stream_filter 0\n_end_\nnode arm_stream_filter 1\n_end_\n" CHAIN},
-        {"shorter frames downstream", IO "format 1\n format_raw_data FP32\n format_frame_length 128\n format_nbchan 2\n"
-                                         " format_sampling_rate 48000\nnode arm_stream_filter 0\n_end_\nnode arm_stream_filter 1\n_end_\n"
-                                         "arc_input 0 arm_stream_filter 0 0 0\narc arm_stream_filter 0 1 0 arm_stream_filter 1 0 1\n"
-                                         "arc_output 1 arm_stream_filter 1 1 1\n"},
+        {"shorter frames downstream",
+         IO "format 1\n format_raw_data FP32\n format_frame_length 128\n format_nbchan 2\n"
+            " format_sampling_rate 48000\nnode arm_stream_filter 0\n_end_\nnode arm_stream_filter 1\n_end_\n"
+            "arc_input 0 arm_stream_filter 0 0 0\narc arm_stream_filter 0 1 0 arm_stream_filter 1 0 1\n"
+            "arc_output 1 arm_stream_filter 1 1 1\n"},
     };
     for (size_t i = 0; i < TW_COUNT(cases); i++) {
         char text[2048];
@@ -113,7 +119,8 @@ static void the_device_accepts_every_part_of_the_language(void **state)
         const tw_text_source_t src = {text, read_text};
         tw_graphc_out_t out = {0};
         if (!g_compile("g.txt", &(tw_graphc_opts_t){0}, &platform, &src, &out)) {
-            fail_msg("%s: %u:%u %s", cases[i].why, out.diags.rows[0].line, out.diags.rows[0].col, out.diags.rows[0].text);
+            fail_msg("%s: %u:%u %s", cases[i].why, out.diags.rows[0].line, out.diags.rows[0].col,
+                     out.diags.rows[0].text);
         }
         accept(cases[i].why, &out);
         tw_graphc_free(&out);
@@ -164,8 +171,8 @@ static void manifests_say_what_the_nodes_need(void **state)
             const tw_node_mem_manifest_t *x = &m->mem[k];
             const bool enough = x->a >= q->a && x->b >= (double)q->b && x->c >= (double)q->c && x->d >= (double)q->d;
             if (!enough || x->align < q->align || x->type != q->type) {
-                fail_msg("%s block %u: the node wants A %u B %g C %g D %g, aligned %u, type %u", d->name, k, q->a, (double)q->b,
-                         (double)q->c, (double)q->d, q->align, q->type);
+                fail_msg("%s block %u: the node wants A %u B %g C %g D %g, aligned %u, type %u", d->name, k, q->a,
+                         (double)q->b, (double)q->c, (double)q->d, q->align, q->type);
             }
         }
     }

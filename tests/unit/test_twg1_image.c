@@ -25,9 +25,12 @@ static const char rich[] =
     "stream_io 8\n stream_io_hwid 9\n stream_io_format 2\n"
     "script 0\n script_registers 3\n script_pointers 1\n script_stack 4\n script_mem_shared 1\n script_budget 300\n"
     " script_code\n 2 h16; 2002 0001\n 1 h16; C000\n 1 f64; 1.0\n 3 u8; 1 2 3\n _end_\n_end_\n"
-    "node arm_stream_amplifier 3\n node_name out/gain\n node_script 0\n node_preset 1\n node_trace_id 9\n node_map_rtos 1\n"
-    " node_map_verbose 2\n node_map_hwblock 0 100\n node_malloc_E 5\n node_parameters\n 1 u8; 2\n 1 u16; 0x805\n _end_\n_end_\n"
-    "node arm_stream_filter 1\n node_map_hwblock 1 3\n node_parameters\n 3 u8; 0 2 0\n 10 f32; 1 0 0 0 0 1 0 0 0 0\n _end_\n_end_\n"
+    "node arm_stream_amplifier 3\n node_name out/gain\n node_script 0\n node_preset 1\n node_trace_id 9\n "
+    "node_map_rtos 1\n"
+    " node_map_verbose 2\n node_map_hwblock 0 100\n node_malloc_E 5\n node_parameters\n 1 u8; 2\n 1 u16; 0x805\n "
+    "_end_\n_end_\n"
+    "node arm_stream_filter 1\n node_map_hwblock 1 3\n node_parameters\n 3 u8; 0 2 0\n 10 f32; 1 0 0 0 0 1 0 0 0 0\n "
+    "_end_\n_end_\n"
     "node arm_stream_detector 0\n_end_\n"
     "node arm_stream_script 1\n script_code\n 1 h16; C000\n _end_\n_end_\n"
     "arc_section\n"
@@ -286,7 +289,8 @@ static void no_two_allocations_share_bytes_but_scratch(void **state)
     for (unsigned i = 0; i < n; i++) {
         bool in_bank = false;
         for (uint32_t b = section(0); b < section(0) + section_bytes(0); b += 16) {
-            in_bank |= (w(b) & 0xFF) == v[i].vid && v[i].end <= w(b + 4) + w(b + 8) && (v[i].working || v[i].end <= w(b + 4));
+            in_bank |=
+                (w(b) & 0xFF) == v[i].vid && v[i].end <= w(b + 4) + w(b + 8) && (v[i].working || v[i].end <= w(b + 4));
         }
         assert_true(in_bank);
         for (unsigned k = 0; k < i; k++) {
