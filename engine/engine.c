@@ -143,7 +143,18 @@ static void apply_queue(tw_engine_t *e, uint32_t end)
     atomic_store_explicit(&e->taken, pos, memory_order_release);
 }
 
-/* The group for a named tick. A graph swapped in meanwhile is not the one it was checked against. */
+/* Why a group for a named tick may not happen now: a graph swapped in meanwhile is not the one it was
+ * checked against, and a control thread held up between its look at the tick and the hand-over may
+ * have been overtaken. */
+static tw_err_t timed_refusal(const tw_engine_t *e)
+{
+    if (e->timed.generation != e->e.generation) {
+        return TW_E_GENERATION;
+    }
+    return e->timed.tick == e->e.tick ? TW_OK : TW_E_TXN_TICK;
+}
+
+
 static void apply_timed(tw_engine_t *e)
 {
     timed_t *t = &e->timed;
@@ -155,7 +166,7 @@ static void apply_timed(tw_engine_t *e)
                                                  memory_order_relaxed)) {
         return; /* called back by publish_at(), which found its tick gone */
     }
-    const tw_err_t refused = t->generation == e->e.generation ? TW_OK : TW_E_GENERATION;
+    const tw_err_t refused = timed_refusal(e);
     for (uint32_t at = 0; at < t->bytes;) {
         const cmd_t *c = (const cmd_t *)(const void *)(t->buf + at);
         engine_apply(e, c, refused);

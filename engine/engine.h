@@ -88,6 +88,8 @@ typedef struct tw_engine_node {
 } tw_engine_node_t;
 /** @return TW_OK, NO_GRAPH, PARAM_NODE */
 tw_err_t tw_engine_node(tw_engine_t *e, uint32_t node, tw_engine_node_t *out);
+/** Its `version` alone; 0 when there is no such node. */
+uint32_t tw_engine_version(tw_engine_t *e, uint32_t node);
 
 typedef struct tw_engine_arc {
     uint32_t from_node, to_node; /* 0xFFF: a graph IO */
@@ -162,7 +164,9 @@ uint64_t tw_engine_publish(tw_engine_t *e);
 /**
  * Hand the group over for tick `tick`, one such group at a time (TW_E_BUSY otherwise). Only
  * put_param, put_preset, put_script. A reply with token `token` names the tick it happened.
- * @return TXN_TICK when `tick` is not at least 2 ahead; the group stays open
+ * @return TXN_TICK when `tick` is not at least 2 ahead, TXN_METHOD for other commands; the group stays open.
+ *         A graph swapped in before the tick turns every reply of the group into GENERATION, a
+ *         hand-over that came too late into TXN_TICK; nothing was applied then
  */
 tw_err_t tw_engine_publish_at(tw_engine_t *e, uint64_t tick, uint32_t token);
 /** Forget the open group. */

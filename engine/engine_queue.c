@@ -256,7 +256,7 @@ static uint32_t copy_group(tw_engine_t *e, tw_err_t *err)
 
 /* The engine must see the group before it claims `tick`. An exchange on the word after handing over
  * tells: if the tick is not claimed yet, claiming it comes later and sees the group. Otherwise the
- * group is called back, and if the engine was quicker it has been applied, late. */
+ * group is called back; when the engine has taken it already, its replies say what became of it. */
 static tw_err_t hand_over_timed(tw_engine_t *e, uint64_t tick)
 {
     atomic_store_explicit(&e->timed.state, TIMED_PENDING, memory_order_release);

@@ -18,10 +18,10 @@ define fuzz_test
 PROGRAMS += fuzz/$(1) replay/$(1)
 fuzz/$(1).src := tests/fuzz/$(1).c
 fuzz/$(1).libs := $(ALL_LIBS)
-fuzz/$(1).ld := -lmbedcrypto
+fuzz/$(1).ld := -lmbedcrypto -ljansson
 replay/$(1).src := tests/fuzz/$(1).c tests/fuzz/replay_main.c
 replay/$(1).libs := $(ALL_LIBS)
-replay/$(1).ld := -lmbedcrypto
+replay/$(1).ld := -lmbedcrypto -ljansson
 endef
 $(foreach t,$(FUZZ),$(eval $(call fuzz_test,$(t))))
 
