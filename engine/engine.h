@@ -88,6 +88,8 @@ typedef struct tw_engine_node {
 } tw_engine_node_t;
 /** @return TW_OK, NO_GRAPH, PARAM_NODE */
 tw_err_t tw_engine_node(tw_engine_t *e, uint32_t node, tw_engine_node_t *out);
+/** Its `version` alone; 0 when there is no such node. */
+uint32_t tw_engine_version(tw_engine_t *e, uint32_t node);
 
 typedef struct tw_engine_arc {
     uint32_t from_node, to_node; /* 0xFFF: a graph IO */

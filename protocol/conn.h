@@ -22,7 +22,7 @@ typedef struct tw_conn_stream {
     uint32_t credit;   /* bytes we may still send / the peer may still send */
 } tw_conn_stream_t;
 
-/** Bytes waiting for the transport; linear: it drains from `at`; tw_conn_begin() moves the rest when it needs the room. */
+/** Bytes waiting for the transport; linear: it drains from `at`; tw_conn_begin() moves the rest when it needs room. */
 typedef struct tw_out {
     uint8_t *buf;
     uint32_t cap, at, used; /* valid bytes: [at, used) */

@@ -69,7 +69,8 @@ typedef struct tw_rpc_list {
 bool tw_rpc_list_add(tw_rpc_list_t *l, uint32_t field, const pb_msgdesc_t *fields, const void *msg);
 /** Append a varint field. */
 bool tw_rpc_list_varint(tw_rpc_list_t *l, uint32_t field, uint64_t v);
-/** Write a reply whose response bytes are already encoded, anywhere: also inside `p`. @return payload bytes, 0 = does not fit. */
+/** Write a reply whose response bytes are already encoded, anywhere: also inside `p`.
+ *  @return payload bytes, 0 = does not fit. */
 uint32_t tw_rpc_put_reply_raw(uint8_t *p, uint32_t cap, const tunewire_v1_ReplyHeader *h, const uint8_t *response,
                               uint32_t response_len);
 

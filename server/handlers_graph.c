@@ -95,9 +95,9 @@ void tw_on_graph_list(tw_call_t *c, const void *request)
 static uint32_t kind_of(const tw_node_desc_t *desc)
 {
     uint32_t n;
-    const tw_node_desc_t *all = tw_node_catalogue(&n);
+    const tw_node_desc_t *const *all = tw_node_catalogue(&n);
     for (uint32_t i = 0; i < n; i++) {
-        if (all[i].hash == desc->hash) {
+        if (all[i] == desc) {
             return i;
         }
     }
@@ -111,7 +111,7 @@ static void fill_node(uint32_t number, const tw_engine_node_t *node, tunewire_v1
     m->kind = kind_of(node->desc);
     tw_copy_str(m->name, sizeof m->name, node->name);
     tw_copy_str(m->type, sizeof m->type, node->desc->name);
-    (void)node->desc->params(node->fmt, &m->params);
+    (void)tw_node_params(node->desc, node->fmt, &m->params);
     m->load_permille = node->load_permille;
     m->runs = node->runs;
     m->errors = node->errors;

@@ -18,15 +18,9 @@ bool tw_node_ok(tw_call_t *c, uint32_t number, tw_engine_node_t *node)
     return false;
 }
 
-static uint32_t version_of(tw_server_t *s, uint32_t node)
-{
-    tw_engine_node_t n;
-    return tw_engine_node(s->e, node, &n) == TW_OK ? n.version : 0;
-}
-
 tw_err_t tw_param_version_is(tw_server_t *s, uint32_t node, uint32_t version)
 {
-    return version_of(s, node) == version ? TW_OK : TW_E_PARAM_VERSION;
+    return tw_engine_version(s->e, node) == version ? TW_OK : TW_E_PARAM_VERSION;
 }
 
 /* ---- set ------------------------------------------------------------------------- */
@@ -44,8 +38,8 @@ static bool check(tw_call_t *c, const tw_hot_set_t *q)
         tw_fail(c, err, fault.at, text[0] != '\0' ? text : NULL);
         return false;
     }
-    if (q->expect_version != 0 && version_of(c->s, q->node) != q->expect_version) {
-        tw_fail(c, TW_E_PARAM_VERSION, version_of(c->s, q->node), "read it again (where = version now)");
+    if (q->expect_version != 0 && tw_engine_version(c->s->e, q->node) != q->expect_version) {
+        tw_fail(c, TW_E_PARAM_VERSION, tw_engine_version(c->s->e, q->node), "read it again (where = version now)");
         return false;
     }
     return true;
@@ -82,7 +76,7 @@ static void stage(tw_call_t *c, const tw_hot_set_t *q)
     } else if (tw_txn_stage(c, &op, q->value) != TW_OK) {
         tw_fail(c, TW_E_TXN_FULL, c->s->cfg.txn_bytes, "where = bytes a transaction may stage");
     } else {
-        ack(c, version_of(c->s, q->node), 0);
+        ack(c, tw_engine_version(c->s->e, q->node), 0);
     }
 }
 
@@ -107,7 +101,7 @@ static void set_and_read(tw_call_t *c, const tw_hot_set_t *q)
     (void)tw_engine_publish(s->e);
     d->committed = true;
     d->a = q->node;
-    d->b = version_of(s, q->node);
+    d->b = tw_engine_version(s->e, q->node);
 }
 
 static void set_now(tw_call_t *c, const tw_hot_set_t *q)
@@ -119,12 +113,12 @@ static void set_now(tw_call_t *c, const tw_hot_set_t *q)
         return;
     }
     const uint64_t tick = tw_engine_publish(s->e);
-    ack(c, version_of(s, q->node), tick);
+    ack(c, tw_engine_version(s->e, q->node), tick);
 }
 
 static void apply(tw_call_t *c, const tw_hot_set_t *q)
 {
-    if (!tw_graph_settled(c) || !check(c, q)) {
+    if (!check(c, q)) {
         return;
     }
     if (c->staging) {
@@ -269,7 +263,7 @@ void tw_done_readback(tw_call_t *c, const tw_deferred_t *d, const tw_engine_repl
 static uint32_t type_of(const tw_engine_node_t *node, uint32_t index)
 {
     uint32_t n;
-    const tw_param_desc_t *p = node->desc->params(node->fmt, &n);
+    const tw_param_desc_t *p = tw_node_params(node->desc, node->fmt, &n);
     for (uint32_t i = 0; p != NULL && i < n; i++) {
         if (p[i].index == index) {
             return p[i].raw;
@@ -282,7 +276,7 @@ void tw_on_param_get(tw_call_t *c, const void *request)
 {
     const tunewire_v1_ParamGet *q = request;
     tw_engine_node_t node;
-    if (!tw_graph_ok(c, q->graph) || !tw_graph_settled(c) || !tw_node_ok(c, q->node, &node)) {
+    if (!tw_graph_ok(c, q->graph) || !tw_node_ok(c, q->node, &node)) {
         return;
     }
     const uint32_t total = tw_param_bytes(node.desc, node.fmt, q->index);
@@ -323,7 +317,7 @@ void tw_done_get(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *
     const uint32_t left = tw_min_u32(r->bytes - d->c, sizeof rep.value.bytes);
     rep.index = d->b & INDEX_MASK;
     rep.type = d->b >> TYPE_SHIFT & TYPE_MASK;
-    rep.version = version_of(c->s, d->a);
+    rep.version = tw_engine_version(c->s->e, d->a);
     rep.total = r->bytes;
     rep.crc = tw_crc32c(0, r->data, r->bytes);
     rep.value.size = (pb_size_t)(d->d != 0 ? tw_min_u32(left, d->d) : left);
@@ -336,10 +330,10 @@ void tw_done_get(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *
 static bool preset_ok(tw_call_t *c, const tunewire_v1_PresetReq *q)
 {
     tw_engine_node_t node;
-    if (!tw_graph_ok(c, q->graph) || !tw_graph_settled(c) || !tw_node_ok(c, q->node, &node)) {
+    if (!tw_graph_ok(c, q->graph) || !tw_node_ok(c, q->node, &node)) {
         return false;
     }
-    if (q->preset < 64 && (node.desc->presets >> q->preset & 1u) != 0) {
+    if (q->preset == 0 || (q->preset < 64 && (node.desc->presets >> q->preset & 1u) != 0)) {
         return true;
     }
     tw_fail(c, TW_E_PARAM_PRESET, q->preset, "Graph.Manifest lists them");
@@ -357,7 +351,7 @@ void tw_on_param_preset(tw_call_t *c, const void *request)
         if (tw_txn_stage(c, &op, NULL) != TW_OK) {
             tw_fail(c, TW_E_TXN_FULL, c->s->cfg.txn_bytes, "where = bytes a transaction may stage");
         } else {
-            ack(c, version_of(c->s, q->node), 0);
+            ack(c, tw_engine_version(c->s->e, q->node), 0);
         }
         return;
     }
@@ -367,7 +361,7 @@ void tw_on_param_preset(tw_call_t *c, const void *request)
         return;
     }
     const uint64_t tick = tw_engine_publish(c->s->e);
-    ack(c, version_of(c->s, q->node), tick);
+    ack(c, tw_engine_version(c->s->e, q->node), tick);
 }
 
 static void fill_desc(const tw_param_desc_t *p, tunewire_v1_ParamDesc *m)
@@ -393,7 +387,7 @@ void tw_on_param_describe(tw_call_t *c, const void *request)
         return;
     }
     uint32_t n = 0;
-    const tw_param_desc_t *p = node.desc->params(node.fmt, &n);
+    const tw_param_desc_t *p = tw_node_params(node.desc, node.fmt, &n);
     tw_rpc_list_t l;
     tw_list_begin(c, &l);
     for (uint32_t i = q->first; p != NULL && !l.full && i < n; i++) {

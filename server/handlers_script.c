@@ -20,7 +20,7 @@ static void fill_script(uint32_t index, const tw_engine_script_t *s, tunewire_v1
 
 static bool script_ok(tw_call_t *c, uint32_t graph, uint32_t index, tw_engine_script_t *out)
 {
-    if (!tw_graph_ok(c, graph) || !tw_graph_settled(c)) {
+    if (!tw_graph_ok(c, graph)) {
         return false;
     }
     const tw_err_t err = tw_engine_script(c->s->e, index, out);

@@ -100,7 +100,11 @@ static void print_diagnostics(const tw_diags_t *diags)
 {
     for (unsigned i = 0; i < diags->n; i++) {
         const tw_diag_t *row = &diags->rows[i];
-        log_text(row->warning ? TW_LOG_WARN : TW_LOG_ERROR, "%s:%u:%u: %s", row->file, row->line, row->col, row->text);
+        char place[32] = "";
+        if (row->line != 0) {
+            snprintf(place, sizeof place, "%u:%u:", row->line, row->col);
+        }
+        log_text(row->warning ? TW_LOG_WARN : TW_LOG_ERROR, "%s:%s %s", row->file, place, row->text);
     }
 }
 
@@ -210,6 +214,17 @@ static const char *section_name(uint32_t section)
     return section < TW_COUNT(names) ? names[section] : "?";
 }
 
+static const char *graph_advice(const tw_fault_t *fault)
+{
+    if (fault->err == TW_E_IMG_MAGIC) {
+        return "give an image, not a graph's text";
+    }
+    if (fault->section == TW_SEC_IOS + 1) {
+        return "connect that IO otherwise with --io, or compile the graph for this platform";
+    }
+    return "compile it for this platform";
+}
+
 static bool open_graph(daemon_t *d)
 {
     char why[320];
@@ -225,8 +240,9 @@ static bool open_graph(daemon_t *d)
     }
     const tw_err_t err = tw_server_boot_graph(d->server, d->graph, (uint32_t)n, &fault);
     if (err != TW_OK) {
-        log_text(TW_LOG_ERROR, "graph %s refused: %s (%s, at %u): compile it for this platform", d->opt.graph,
-                 tw_err_text(err), section_name(fault.section), fault.at);
+        fault.err = err;
+        log_text(TW_LOG_ERROR, "graph %s refused: %s (%s, at %u): %s", d->opt.graph, tw_err_text(err),
+                 section_name(fault.section), fault.at, graph_advice(&fault));
     }
     return err == TW_OK;
 }
@@ -382,6 +398,8 @@ int main(int argc, char **argv)
         announce(&d);
         ok = serve(&d);
         engine_thread_stop(&d.thread);
+        while (tw_board_linux_service(d.board) == 0) {
+        }
         report_end(&d);
     }
     close_all(&d);

@@ -112,7 +112,7 @@ uint32_t tw_manifest_text(const tw_node_desc_t *d, const tw_format_t *fmt, uint3
     raw_types(&w, &t, d);
     presets(&w, &t, d);
     uint32_t count;
-    const tw_param_desc_t *params = d->params(fmt, &count);
+    const tw_param_desc_t *params = tw_node_params(d, fmt, &count);
     for (uint32_t i = 0; params != NULL && i < count; i++) {
         param(&w, &t, &params[i]);
     }

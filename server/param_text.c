@@ -5,7 +5,7 @@
 static const tw_param_desc_t *row_of(const tw_engine_node_t *node, uint32_t tag, uint32_t index, uint32_t *at)
 {
     uint32_t n;
-    const tw_param_desc_t *p = node->desc->params(node->fmt, &n);
+    const tw_param_desc_t *p = tw_node_params(node->desc, node->fmt, &n);
     *at = 0;
     for (uint32_t i = 0; p != NULL && i < n; i++) {
         if (p[i].index == index) {

@@ -426,6 +426,13 @@ bool tw_graph_ok(tw_call_t *c, uint32_t graph);
 bool tw_graph_settled(tw_call_t *c);
 void tw_fill_graph(tw_server_t *s, tunewire_v1_GraphInfo *g);
 
+/** A node type's parameters, NULL and 0 when it has none. */
+static inline const tw_param_desc_t *tw_node_params(const tw_node_desc_t *d, const tw_format_t *fmt, uint32_t *n)
+{
+    *n = 0;
+    return d->params != NULL ? d->params(fmt, n) : NULL;
+}
+
 /* param_text.c */
 typedef struct tw_param_ref {
     uint32_t node, index;

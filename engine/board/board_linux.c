@@ -175,8 +175,8 @@ static bool override_io(io_t *io, const char *what, char *why)
         io->file[0] = '\0';
         return true;
     }
-    if (strncmp(what, "loop:", 5) == 0) {
-        io->loop = true;
+    if (strncmp(what, "loop:", 5) == 0 || strncmp(what, "once:", 5) == 0) {
+        io->loop = what[0] == 'l';
         what += 5;
     }
     io->backend = find_backend(is_tx(io) ? "wav_out" : "wav_in");

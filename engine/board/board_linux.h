@@ -18,7 +18,8 @@ typedef struct tw_board_linux_cfg {
     const tw_platform_t *platform;  /* must outlive the board */
     /**
      * "NAME=WHAT", stronger than the manifest. NAME: the IO's name, with or without "io_platform_".
-     * WHAT: ramp, null, gpio, a WAV file (played or created, by the IO's direction), or loop:FILE.
+     * WHAT: ramp, null, gpio, or a WAV file, played or created by the IO's direction. An input repeats
+     * it as the manifest's `io_loop` says, or as loop:FILE or once:FILE say.
      */
     const char *const *overrides;
     unsigned n_overrides;

@@ -7,7 +7,7 @@ typedef struct reader {
     tw_io_manifest_t *m;
     tw_text_t *t;
     unsigned bare; /* bare lines seen: name, domain */
-    bool has_direction;
+    bool has_direction, is_output; /* said by io_direction_rx0tx1, else by the domain's name */
 } reader_t;
 
 typedef bool reader_fn(reader_t *r);
@@ -134,7 +134,10 @@ static bool read_header(reader_t *r)
         }
         return true;
     }
-    const int domain = tw_domain_find(tok.p, tok.n);
+    /* public manifests also call the general domain by its direction */
+    const bool data = tw_tok_is(&tok, "data_in") || tw_tok_is(&tok, "data_out");
+    const int domain = data ? 0 : tw_domain_find(tok.p, tok.n);
+    r->is_output = tok.n > 4 && memcmp(tok.p + tok.n - 4, "_out", 4) == 0;
     if (domain < 0) {
         tw_text_error(r->t, &tok, "unknown domain '%.*s'", (int)tok.n, tok.p);
         return false;
@@ -189,9 +192,7 @@ bool tw_io_manifest_parse(tw_io_manifest_t *m, tw_text_t *t)
         tw_diag(t->diags, false, t->file, 0, 0, "an IO manifest begins with a name and a domain");
     }
     if (!r.has_direction) {
-        const char *domain = tw_domain_text(m->domain);
-        const size_t n = strlen(domain);
-        m->direction = n > 4 && memcmp(domain + n - 4, "_out", 4) == 0;
+        m->direction = r.is_output;
     }
     return t->diags->errors == errors;
 }

@@ -179,12 +179,12 @@ static bool set_type(reader_t *r, tw_node_mem_manifest_t *m)
     return true;
 }
 
-/* Text 0 any, 1 fast, 2 critical; the image has 1 for normal memory in between. */
+/* Text 0 any, 1 fast, 2 critical, and 3 in public manifests; the image has 1 for normal memory in between. */
 static bool set_speed(reader_t *r, tw_node_mem_manifest_t *m)
 {
-    static const uint8_t speeds[] = {0, 2, 3};
+    static const uint8_t speeds[] = {0, 2, 3, 3};
     uint8_t v;
-    if (!take_u8(r, "speed", 0, 2, &v)) {
+    if (!take_u8(r, "speed", 0, 3, &v)) {
         return false;
     }
     m->speed = speeds[v];

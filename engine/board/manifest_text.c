@@ -326,7 +326,7 @@ const char *tw_nearest(const tw_tok_t *tok, const void *words, size_t count, siz
 static bool take(tw_text_t *t, const char *what, tw_tok_t *tok)
 {
     if (!tw_text_tok(t, tok)) {
-        tw_text_error(t, tok, "expected %s", what);
+        tw_text_error(t, tok, "expected a value for %s", what);
         return false;
     }
     return true;

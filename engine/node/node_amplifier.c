@@ -5,6 +5,20 @@
  * arrive instead of stalling where a float cannot add the small step. 90 % of the way takes
  * 0 3 8 17 36 73 146 294 588 1178 2357 4715 9430 18862 37724 75450 instants for slope 0..15.
  *
+ *   index name         meaning
+ *   1  slope        0..15, as above; 6 unless SET
+ *   2  gain         FP_8m4e code (fixed.h), 0..0xFFF
+ *   3  mute         1 heads for silence, 0 back to the gain, which may be SET meanwhile
+ *   4  delay_up     from SET mute 0 to its effect [instants]
+ *   5  delay_down   from SET mute 1 to its effect [instants]
+ *   6  gain_db      the gain in dB, -100..36 (-100 is read for anything below)
+ *   7  gain_linear  the gain as a factor, 0..64
+ *   16 level_db     rms of what the last RUN put out [dB, 0 = rms of full scale 1.0; -200 silence]
+ *   17 peak_db      largest sample of the last RUN
+ *   18 clipped      samples beyond full scale since the cold RESET, modulo 2^32
+ *
+ * 6, 7 and up are not in the index-256 block. Presets: 0 and 1 0 dB, 2 muted.
+ *
  * S16/Q15: y = x * gain rounded to nearest, saturated. FP32: y = x * gain, nothing saturated.
  */
 #include "engine/base/fixed.h"
@@ -108,8 +122,7 @@ static void aim(amplifier_t *a)
 static void set_mute(amplifier_t *a)
 {
     const uint32_t delay = a->v.mute ? a->v.delay_down : a->v.delay_up;
-    const bool change = (a->v.mute != 0) != a->muted;
-    a->wait = change && a->heard ? delay : 0;
+    a->wait = a->heard ? delay : 0;
     if (a->wait == 0) {
         a->muted = a->v.mute != 0;
     }

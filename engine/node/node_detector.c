@@ -76,14 +76,16 @@ static const uint16_t at[] = {
 };
 static const tw_param_store_t store = {rows, at, TW_COUNT(rows)};
 
-/* {log2counter, log2decfmask, hp, lp, floor_peak, rise, fall, threshold} */
+/* {log2counter, log2decfmask, hp, lp, floor_peak, rise, fall, threshold}. The less a preset smooths, the
+ * slower its trackers: a floor that runs down to every dip of the noise would see peaks everywhere. None
+ * of them is active on white noise alone. */
 static const uint8_t presets[][8] = {
     {10, 3, 5, 7, 1, 0x80 | 13, 0x80 | 6, 10}, /* 0: as 2 */
-    {5, 0, 0, 2, 1, 0x80 | 12, 0x80 | 3, 6},   /* 1: button, no high-pass, fast and sensitive */
+    {5, 0, 0, 2, 3, 0x80 | 12, 0x80 | 3, 14},  /* 1: button, no high-pass, fast */
     {10, 3, 5, 7, 1, 0x80 | 13, 0x80 | 6, 10}, /* 2: voice at 10 kHz: hold 0.1 s, smoothing 13 ms, floor 6.5 s */
     {12, 5, 7, 9, 1, 0x80 | 13, 0x80 | 6, 10}, /* 3: voice at 44.1 kHz: the same times */
-    {7, 0, 6, 3, 1, 0x80 | 11, 0x80 | 5, 9},   /* 4: motion at 100 Hz, slow */
-    {4, 0, 3, 1, 0, 0x80 | 9, 0x80 | 3, 9},    /* 5: motion at 100 Hz, fast */
+    {7, 0, 6, 5, 2, 0x80 | 11, 0x80 | 5, 9},   /* 4: motion at 100 Hz, slow */
+    {4, 0, 3, 3, 4, 0x80 | 10, 0x80 | 4, 10},  /* 5: motion at 100 Hz, fast */
 };
 
 static const tw_param_desc_t *params(const tw_format_t *fmt, uint32_t *n)

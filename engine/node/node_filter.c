@@ -4,6 +4,16 @@
  * (kernels.h). A SET changes the *wanted* set only: the next RUN takes it over as a whole when it is
  * stable, so a transaction may pass through any order of post_shift and coefficients, and puts it back
  * as a whole when it is not.
+ *
+ *   index name        meaning
+ *   1  stages      biquads in use                                                 1..2
+ *   2  post_shift  S16: coefficients mean value / 32768 * 2^post_shift            0..3; FP32: 0
+ *   3  biquad0     {b0, b1, b2, a1, a2}, y = b0 x + b1 x1 + b2 x2 + a1 y1 + a2 y2  S16, or FP32 -8..8
+ *   4  biquad1     the second stage
+ *   5  delay       before the first stage [samples]; not in the index-256 block   0..32
+ *
+ * Presets: 0 and 1 bypass (S16: at post_shift 1), 2 low-pass at Fs/4, 3 constant removed, 11..42 bypass
+ * with a delay of 1..32. Poles on or outside the unit circle: PARAM_UNSTABLE.
  */
 #include "engine/node/kernels.h"
 #include "engine/node/node_priv.h"
@@ -89,7 +99,8 @@ static const tw_param_desc_t *params(const tw_format_t *fmt, uint32_t *n)
     return s->rows;
 }
 
-/* Both poles of z^2 - a1 z - a2 inside the unit circle; exact for every value a parameter can have. */
+/* Both poles of z^2 - a1 z - a2 inside the unit circle. Exact for S16; FP32 rounds towards refusing, and only
+ * for poles within 1e-16 of the circle. */
 static bool poles_inside(double a1, double a2)
 {
     return a2 > -1.0 && (a1 < 0 ? -a1 : a1) < 1.0 - a2;
@@ -153,7 +164,7 @@ static void set_preset(filter_set_t *set, uint32_t raw, uint32_t preset)
         int8_t post_shift;
         int16_t q15[5];
         float f32[5];
-    } biquads[] = {
+    } designs[] = {
         [BYPASS] = {1, {16384, 0, 0, 0, 0}, {1, 0, 0, 0, 0}},
         [LOW_PASS] = {0, {9597, 19196, 9597, 0, -5622}, {0.29289323f, 0.58578646f, 0.29289323f, 0, -0.17157287f}},
         [NO_DC] = {0, {32640, -32640, 0, 32512, 0}, {0.99609375f, -0.99609375f, 0, 0.9921875f, 0}},
@@ -161,11 +172,11 @@ static void set_preset(filter_set_t *set, uint32_t raw, uint32_t preset)
     const uint32_t k = preset == LOW_PASS || preset == NO_DC ? preset : BYPASS;
     *set = (filter_set_t){.stages = 1, .delay = (uint8_t)(preset >= DELAY_1 ? preset - DELAY_1 + 1 : 0)};
     if (raw == TW_RAW_FP32) {
-        memcpy(set->coef.f32[0], biquads[k].f32, sizeof biquads[k].f32);
+        memcpy(set->coef.f32[0], designs[k].f32, sizeof designs[k].f32);
         set->coef.f32[1][0] = 1.0f;
     } else {
-        memcpy(set->coef.q15[0], biquads[k].q15, sizeof biquads[k].q15);
-        set->post_shift = biquads[k].post_shift;
+        memcpy(set->coef.q15[0], designs[k].q15, sizeof designs[k].q15);
+        set->post_shift = designs[k].post_shift;
         set->coef.q15[1][0] = (int16_t)tw_min_u32(32768u >> set->post_shift, 32767);
     }
 }

@@ -156,13 +156,11 @@ tw_err_t tw_param_check(const tw_node_desc_t *d, const tw_format_t *fmt, uint32_
 static void move_row(const tw_param_desc_t *p, uint8_t *value, uint8_t *wire, bool to_wire)
 {
     const uint32_t size = element_bytes(p);
-    const union {
-        uint16_t word;
-        uint8_t first;
-    } order = {1};
+    const uint16_t one = 1;
+    const bool little_endian = *(const uint8_t *)&one == 1;
     for (uint32_t i = 0; i < p->count * size; i++) {
         const uint32_t in_element = i % size;
-        const uint32_t k = order.first == 1 ? i : i - in_element + (size - 1 - in_element);
+        const uint32_t k = little_endian ? i : i - in_element + (size - 1 - in_element);
         if (to_wire) {
             wire[i] = value[k];
         } else {

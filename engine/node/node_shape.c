@@ -7,7 +7,8 @@ tw_err_t tw_shape_from(tw_shape_t *s, const tw_format_t *fmt, uint64_t raw_mask)
         return TW_E_IMG_RAW;
     }
     const bool blocks = fmt->interleave == 1 && fmt->channels > 1;
-    if (fmt->channels < 1 || fmt->channels > 32 || fmt->interleave > 1 || fmt->ts != 0 || (blocks && fmt->samples == 0)) {
+    if (fmt->channels < 1 || fmt->channels > 32 || fmt->interleave > 1 || fmt->ts != 0 ||
+        (blocks && fmt->samples == 0)) {
         return TW_E_IMG_FORMAT;
     }
     *s = (tw_shape_t){

@@ -19,21 +19,35 @@ enum {
 
 /** Types of registers (4 bits). */
 typedef enum tw_stype {
-    TW_T_I8, TW_T_U8, TW_T_I16, TW_T_U16, TW_T_I32, TW_T_U32, TW_T_TIME32, TW_T_I64, TW_T_U64,
-    TW_T_FP8A, TW_T_FP8B, TW_T_FP16, TW_T_FP32, TW_T_FP64, TW_T_PTR, TW_T_CHAR
+    TW_T_I8,
+    TW_T_U8,
+    TW_T_I16,
+    TW_T_U16,
+    TW_T_I32,
+    TW_T_U32,
+    TW_T_TIME32,
+    TW_T_I64,
+    TW_T_U64,
+    TW_T_FP8A,
+    TW_T_FP8B,
+    TW_T_FP16,
+    TW_T_FP32,
+    TW_T_FP64,
+    TW_T_PTR,
+    TW_T_CHAR
 } tw_stype_t;
 
 /** A script as stored: code and limits. Borrowed by every call below. */
 typedef struct tw_script {
-    const uint8_t *code;   /* little-endian halfwords */
-    uint32_t code_bytes;   /* even */
-    uint32_t pool_bytes;   /* literal pool, at code + round_up(code_bytes, 4) */
-    uint8_t regs, ptrs;    /* declared, at most 6 each */
-    uint8_t stack;         /* declared depth [64-bit words] */
-    uint8_t shared;        /* memory is scratch, undefined at entry */
-    uint32_t budget;       /* instructions a call; 0 = TW_SCRIPT_BUDGET */
-    uint8_t *mem;          /* the script's memory, or NULL; at entry the last declared pointer shows it as int32 */
-    uint32_t mem_bytes;
+    const uint8_t *code;    /* little-endian halfwords */
+    uint32_t code_bytes;    /* even */
+    uint32_t pool_bytes;    /* literal pool, at code + round_up(code_bytes, 4) */
+    uint8_t regs, ptrs;     /* declared, at most 6 each */
+    uint8_t stack;          /* declared depth [64-bit words] */
+    uint8_t shared;         /* memory is scratch, undefined at entry */
+    uint32_t budget;        /* instructions a call; 0 = TW_SCRIPT_BUDGET */
+    uint8_t *mem;           /* the script's memory, or NULL; at entry the last declared pointer shows it as int32 */
+    uint32_t mem_bytes;     /* the verifier looks at this alone; without `mem` an access is a fault at run time */
     const uint16_t *labels; /* tw_script_index() of the code, or NULL: built at each call in the context */
 } tw_script_t;
 
@@ -76,10 +90,10 @@ struct tw_script_ctx {
     tw_sval_t stack[TW_SCRIPT_STACK_MAX];
     uint8_t stack_t[TW_SCRIPT_STACK_MAX];
     uint16_t sp, lc;
-    uint8_t flag;     /* T */
-    uint8_t errors;   /* bit 0 division by zero, bit 1 conversion */
-    uint32_t used;    /* instructions executed by this call */
-    uint32_t pc;      /* byte offset of the instruction being executed (fault place) */
+    uint8_t flag;                      /* T */
+    uint8_t errors;                    /* bit 0 division by zero, bit 1 conversion */
+    uint32_t used;                     /* instructions executed by this call */
+    uint32_t pc;                       /* byte offset of the instruction being executed (fault place) */
     uint16_t labels[TW_SCRIPT_LABELS]; /* of a script that brought none */
 };
 

@@ -14,7 +14,7 @@ static const char *const types[16] = {
 #include "engine/script/script_types.def"
 };
 
-static const char *const registers[16] = {"r0", "r1", "r2", "r3", "r4", "r5", "p0", "p1",
+static const char *const registers[16] = {"r0", "r1", "r2", "r3", "r4", "r5",   "p0", "p1",
                                           "p2", "p3", "p4", "p5", "lc", "zero", "s0", "s1"};
 
 typedef struct out {
@@ -105,27 +105,33 @@ static void put_operands(out_t *o, const tw_sinsn_t *in, const uint8_t *at)
     const char *const x = registers[in->x];
     const char *const y = registers[in->y];
     switch (in->form) {
-    case TW_SF_CLABEL: case TW_SF_LABEL:
+    case TW_SF_CLABEL:
+    case TW_SF_LABEL:
         put(o, "#");
         put_unsigned(o, low & 127, 10, 1);
         break;
     case TW_SF_CREL:
         put_int(o, (low & 127) < 64 ? (int)(low & 127) : (int)(low & 127) - 128);
         break;
-    case TW_SF_CAPP: case TW_SF_CSCR: case TW_SF_MASK:
+    case TW_SF_CAPP:
+    case TW_SF_CSCR:
+    case TW_SF_MASK:
         put_unsigned(o, low & 63, 10, 1);
         break;
     case TW_SF_K8:
         put_unsigned(o, low, 10, 1);
         break;
-    case TW_SF_XY: case TW_SF_RANGE:
+    case TW_SF_XY:
+    case TW_SF_RANGE:
         put_two(o, x, " ", y);
         break;
-    case TW_SF_LOAD: case TW_SF_LOADI:
+    case TW_SF_LOAD:
+    case TW_SF_LOADI:
         put_two(o, x, " *", y);
         put(o, in->form == TW_SF_LOADI ? "+" : "");
         break;
-    case TW_SF_STORE: case TW_SF_STOREI:
+    case TW_SF_STORE:
+    case TW_SF_STOREI:
         put_two(o, "*", x, in->form == TW_SF_STOREI ? "+ " : " ");
         put(o, y);
         break;
@@ -134,10 +140,12 @@ static void put_operands(out_t *o, const tw_sinsn_t *in, const uint8_t *at)
         put(o, in->x == TW_RC_S0 ? "" : " ");
         put_literal(o, in->y, at + 2);
         break;
-    case TW_SF_PR: case TW_SF_RP:
+    case TW_SF_PR:
+    case TW_SF_RP:
         put_two(o, y, " ", x);
         break;
-    case TW_SF_PT: case TW_SF_XT:
+    case TW_SF_PT:
+    case TW_SF_XT:
         put_two(o, x, " ", types[in->y]);
         break;
     case TW_SF_RS8:

@@ -47,7 +47,10 @@ void tw_sop_decode(uint16_t word, tw_sinsn_t *in)
     in->effect = effects[in->key];
     in->y = word & 15;
     switch (in->form) {
-    case TW_SF_LIT: case TW_SF_RS8: case TW_SF_RN6: case TW_SF_FIELD:
+    case TW_SF_LIT:
+    case TW_SF_RS8:
+    case TW_SF_RN6:
+    case TW_SF_FIELD:
         in->x = word >> 8 & 15;
         break;
     case TW_SF_PR: /* the value read or written is X for the effects, the pointer is Y */
@@ -85,9 +88,14 @@ static uint16_t zero_bits(unsigned form)
 static bool pointer_place_ok(const tw_sinsn_t *in)
 {
     switch (in->form) {
-    case TW_SF_LOAD: case TW_SF_LOADI: case TW_SF_PR: case TW_SF_RP:
+    case TW_SF_LOAD:
+    case TW_SF_LOADI:
+    case TW_SF_PR:
+    case TW_SF_RP:
         return in->y >= TW_RC_P0 && in->y < TW_RC_LC;
-    case TW_SF_STORE: case TW_SF_STOREI: case TW_SF_PT:
+    case TW_SF_STORE:
+    case TW_SF_STOREI:
+    case TW_SF_PT:
         return in->x >= TW_RC_P0 && in->x < TW_RC_LC;
     default:
         return true;
@@ -173,8 +181,10 @@ bool tw_spool_find(const tw_spool_t *pool, uint32_t k, tw_sptr_t *p)
         if (e[0] == k) {
             const uint32_t at = tw_get_le16(e + 2);
             /* never written: every store checks the space first */
-            *p = (tw_sptr_t){.base = (uint8_t *)(uintptr_t)(pool->data + at), .size = pool->data_bytes - at,
-                             .space = 2, .type = e[1]};
+            *p = (tw_sptr_t){.base = (uint8_t *)(uintptr_t)(pool->data + at),
+                             .size = pool->data_bytes - at,
+                             .space = 2,
+                             .type = e[1]};
             return true;
         }
     }

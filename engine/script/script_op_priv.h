@@ -12,9 +12,31 @@ typedef enum tw_sop {
 
 /** Places of operands; 0 = no such instruction. */
 typedef enum tw_sform {
-    TW_SF_ILLEGAL, TW_SF_CLABEL, TW_SF_CREL, TW_SF_CSYS, TW_SF_CAPP, TW_SF_CSCR, TW_SF_LABEL, TW_SF_MASK,
-    TW_SF_K8, TW_SF_XY, TW_SF_LOAD, TW_SF_LOADI, TW_SF_STORE, TW_SF_STOREI, TW_SF_LIT, TW_SF_PR, TW_SF_RP,
-    TW_SF_PT, TW_SF_RS8, TW_SF_RN6, TW_SF_FIELD, TW_SF_NONE, TW_SF_X, TW_SF_XT, TW_SF_RANGE
+    TW_SF_ILLEGAL,
+    TW_SF_CLABEL,
+    TW_SF_CREL,
+    TW_SF_CSYS,
+    TW_SF_CAPP,
+    TW_SF_CSCR,
+    TW_SF_LABEL,
+    TW_SF_MASK,
+    TW_SF_K8,
+    TW_SF_XY,
+    TW_SF_LOAD,
+    TW_SF_LOADI,
+    TW_SF_STORE,
+    TW_SF_STOREI,
+    TW_SF_LIT,
+    TW_SF_PR,
+    TW_SF_RP,
+    TW_SF_PT,
+    TW_SF_RS8,
+    TW_SF_RN6,
+    TW_SF_FIELD,
+    TW_SF_NONE,
+    TW_SF_X,
+    TW_SF_XT,
+    TW_SF_RANGE
 } tw_sform_t;
 
 /** What an instruction does with X and Y, as bits. */
@@ -63,9 +85,14 @@ static inline uint8_t tw_sop_key(uint16_t w)
     switch (w >> 12) {
     case 0x0:
         return (w & 0xFF40) == 0x0440 ? (uint8_t)TW_SOP_CALLSCRIPT : (uint8_t)(w >> 8);
-    case 0x2: case 0x4: case 0x5: case 0x6: case 0x7:
+    case 0x2:
+    case 0x4:
+    case 0x5:
+    case 0x6:
+    case 0x7:
         return (uint8_t)(w >> 8 & 0xF0);
-    case 0x8: case 0x9:
+    case 0x8:
+    case 0x9:
         return (uint8_t)((w >> 8 & 0xF0) | (w >> 6 & 3));
     case 0xA:
         return (uint8_t)(0xA0 | (w >> 4 & 15));

@@ -99,7 +99,10 @@ static int64_t fit(unsigned t, int64_t v)
     switch (t) {
     case TW_T_I8:
         return clamp(v, -128, 127);
-    case TW_T_U8: case TW_T_CHAR: case TW_T_FP8A: case TW_T_FP8B:
+    case TW_T_U8:
+    case TW_T_CHAR:
+    case TW_T_FP8A:
+    case TW_T_FP8B:
         return clamp(v, 0, 255);
     case TW_T_I16:
         return clamp(v, -32768, 32767);
@@ -107,7 +110,8 @@ static int64_t fit(unsigned t, int64_t v)
         return clamp(v, 0, 65535);
     case TW_T_I32:
         return (int32_t)(uint32_t)(uint64_t)v;
-    case TW_T_U32: case TW_T_TIME32:
+    case TW_T_U32:
+    case TW_T_TIME32:
         return (int64_t)((uint64_t)v & 0xFFFFFFFFu);
     default:
         return v;
@@ -375,7 +379,8 @@ static tw_sv_t int_binary(unsigned key, tw_sv_t a, tw_sv_t b, uint8_t *errors)
 tw_sv_t tw_sv_binary(unsigned key, tw_sv_t a, tw_sv_t b, uint8_t *errors)
 {
     if (key == TW_SOP_ASHFT && !tw_stype_is_float(a.t)) {
-        return shift(a, tw_sv_to_int(b, errors)); /* the count keeps its own range */
+        const bool huge = is_u64(b.t) && b.v.i < 0;
+        return shift(a, huge ? INT64_MAX : tw_sv_to_int(b, errors)); /* the count keeps its own range */
     }
     b = tw_sv_convert(b, a.t, errors);
     switch (key) {

@@ -40,7 +40,7 @@ enum { MAIN = 0, FRESH = 0xFF };
 typedef struct state {
     uint32_t may;
     uint16_t must;
-    uint8_t depth;   /* entries of this routine on the stack */
+    uint8_t depth; /* entries of this routine on the stack */
     uint8_t routine;
 } state_t;
 
@@ -51,11 +51,11 @@ typedef struct join {
 } join_t;
 
 typedef struct routine {
-    state_t exit;      /* joined over its returns; depth unused */
-    uint32_t callers;  /* mask of routines */
+    state_t exit;     /* joined over its returns; depth unused */
+    uint32_t callers; /* mask of routines */
     uint8_t label;
-    uint8_t level;     /* return addresses below it, most over all calls */
-    uint8_t base;      /* stack entries below it, most over all calls */
+    uint8_t level; /* return addresses below it, most over all calls */
+    uint8_t base;  /* stack entries below it, most over all calls */
     uint8_t returns;
 } routine_t;
 
@@ -63,8 +63,8 @@ typedef struct verifier {
     const tw_script_t *s;
     tw_spool_t pool;
     state_t entry;
-    uint32_t n;          /* halfwords */
-    uint32_t at;         /* instruction looked at [halfwords] */
+    uint32_t n;  /* halfwords */
+    uint32_t at; /* instruction looked at [halfwords] */
     uint64_t calls;
     bool privileged;
     uint8_t n_routines;
@@ -143,7 +143,9 @@ static tw_err_t check_move(const verifier_t *v, const tw_sinsn_t *in)
 static tw_err_t check_xy(const verifier_t *v, const tw_sinsn_t *in)
 {
     switch (in->effect) {
-    case TW_SX_MOVE: case TW_SX_CMOVE: case TW_SX_SWAP:
+    case TW_SX_MOVE:
+    case TW_SX_CMOVE:
+    case TW_SX_SWAP:
         return check_move(v, in);
     case TW_SX_WRAP:
         TW_TRY(is_ptr(in->x) ? check_pointer(v, in->x) : check_value(v, in->x));
@@ -198,17 +200,24 @@ static tw_err_t check_operands(const verifier_t *v, const tw_sinsn_t *in)
         return check_syscall(v, in->word & 127);
     case TW_SF_XY:
         return check_xy(v, in);
-    case TW_SF_LOAD: case TW_SF_LOADI: case TW_SF_PR: case TW_SF_RP:
+    case TW_SF_LOAD:
+    case TW_SF_LOADI:
+    case TW_SF_PR:
+    case TW_SF_RP:
         TW_TRY(check_pointer(v, in->y));
         return check_value(v, in->x);
-    case TW_SF_STORE: case TW_SF_STOREI:
+    case TW_SF_STORE:
+    case TW_SF_STOREI:
         TW_TRY(check_pointer(v, in->x));
         return check_value(v, in->y);
     case TW_SF_LIT:
         return check_literal(v, in);
-    case TW_SF_PT: case TW_SF_XT:
+    case TW_SF_PT:
+    case TW_SF_XT:
         return check_type_operand(v, in);
-    case TW_SF_RS8: case TW_SF_RN6: case TW_SF_X:
+    case TW_SF_RS8:
+    case TW_SF_RN6:
+    case TW_SF_X:
         return check_value(v, in->x);
     case TW_SF_FIELD:
         return check_field(v, in);
@@ -273,7 +282,8 @@ static tw_err_t scan_target(verifier_t *v, const tw_sinsn_t *in)
     const unsigned k = in->word & 127;
     tw_sptr_t unused;
     switch (in->key) {
-    case TW_SOP_JMP: case TW_SOP_BANZ:
+    case TW_SOP_JMP:
+    case TW_SOP_BANZ:
         return target(v, v->labels[k]);
     case TW_SOP_JMPR: /* below 0 wraps to a number beyond the end */
         return target(v, v->at + 1 + k - (k < 64 ? 0u : 128u));
@@ -426,7 +436,7 @@ static bool maybe_fp8(const walk_t *w, unsigned code)
 
 static void copy_pointer(state_t *to, unsigned x, const state_t *from, unsigned y)
 {
-    to->must &= (uint16_t)~(CAN_READ(x) | CAN_WRITE(x));
+    to->must &= (uint16_t) ~(CAN_READ(x) | CAN_WRITE(x));
     to->must |= (uint16_t)((from->must & CAN_READ(y)) != 0 ? CAN_READ(x) : 0);
     to->must |= (uint16_t)((from->must & CAN_WRITE(y)) != 0 ? CAN_WRITE(x) : 0);
     to->may &= ~(IS_SCRATCH(x) | PTR_FP8(x));
@@ -682,18 +692,26 @@ static tw_err_t step(verifier_t *v, walk_t *w, const tw_sinsn_t *in, bool *goes_
         return flow_to(v, w, v->labels[in->word & 127]);
     case TW_SOP_CALL:
         return call(v, w, in, goes_on);
-    case TW_SOP_RET: case TW_SOP_RETK: case TW_SOP_RETP:
+    case TW_SOP_RET:
+    case TW_SOP_RETK:
+    case TW_SOP_RETP:
         *goes_on = false;
         return give_back(v, w, in);
-    case TW_SOP_CALLSYS: case TW_SOP_CALLAPP:
+    case TW_SOP_CALLSYS:
+    case TW_SOP_CALLAPP:
         return call_host(w, in);
     case TW_SOP_CALLSCRIPT:
         return call_script(v, w, in);
-    case TW_SOP_COPY: case TW_SOP_COPYT: case TW_SOP_CCOPY: case TW_SOP_SWAP:
+    case TW_SOP_COPY:
+    case TW_SOP_COPYT:
+    case TW_SOP_CCOPY:
+    case TW_SOP_SWAP:
         return move(v, w, in);
-    case TW_SOP_LOAD: case TW_SOP_LOADI:
+    case TW_SOP_LOAD:
+    case TW_SOP_LOADI:
         return load(v, w, in);
-    case TW_SOP_STORE: case TW_SOP_STOREI:
+    case TW_SOP_STORE:
+    case TW_SOP_STOREI:
         return store(w, in);
     case TW_SOP_PTYPE:
         w->st.may &= ~PTR_FP8(ptr_of(in->x));
@@ -764,7 +782,7 @@ static tw_err_t walk_all(verifier_t *v)
 static state_t entry_state(const tw_script_t *s)
 {
     state_t st = {.routine = MAIN};
-    if (s->mem != NULL && s->mem_bytes != 0 && s->ptrs != 0) {
+    if (s->mem_bytes != 0 && s->ptrs != 0) { /* the place may be chosen after the check */
         const unsigned p = s->ptrs - 1u;
         st.must = (uint16_t)(CAN_READ(p) | CAN_WRITE(p));
         st.may = s->shared ? IS_SCRATCH(p) : 0;

@@ -19,10 +19,10 @@ typedef struct vm {
     const uint16_t *labels;
     const tw_script_host_t *host;
     tw_script_ctx_t *c;
-    uint32_t pc;      /* of the next instruction [bytes] */
+    uint32_t pc; /* of the next instruction [bytes] */
     uint32_t budget;
-    uint16_t base;    /* stack entries below belong to the callers */
-    uint16_t s1;      /* place of code 15, fixed when the instruction starts */
+    uint16_t base; /* stack entries below belong to the callers */
+    uint16_t s1;   /* place of code 15, fixed when the instruction starts */
     uint8_t depth;
     bool done;
     tw_err_t err;
@@ -326,7 +326,8 @@ static void call_script(vm_t *m, uint32_t k)
         return;
     }
     if (s->labels == NULL) {
-        m->c->used += s->code_bytes / 32; /* indexing is work too: a loop of calls must stay bounded */
+        /* indexing is work too: a loop of calls must stay bounded */
+        m->c->used = tw_min_u32(m->c->used + s->code_bytes / 32, m->budget);
     }
     enter_script(m, s);
     m->pc = 0;
@@ -384,15 +385,18 @@ static void mask_registers(vm_t *m, unsigned keep)
 static bool condition(unsigned key, int order)
 {
     switch (key) {
-    case TW_SOP_EQU: case TW_SOP_EQK:
+    case TW_SOP_EQU:
+    case TW_SOP_EQK:
         return order == 0;
     case TW_SOP_NEQ:
         return order != 0;
-    case TW_SOP_LTS: case TW_SOP_LTK:
+    case TW_SOP_LTS:
+    case TW_SOP_LTK:
         return order == -1;
     case TW_SOP_LTE:
         return order == -1 || order == 0;
-    case TW_SOP_GTS: case TW_SOP_GTK:
+    case TW_SOP_GTS:
+    case TW_SOP_GTK:
         return order == 1;
     default:
         return order == 1 || order == 0;
@@ -559,15 +563,20 @@ static void execute(vm_t *m, const tw_sinsn_t *in)
     tw_script_ctx_t *const c = m->c;
     const unsigned low = in->word & 255;
     switch (in->key) {
-    case TW_SOP_JMP: case TW_SOP_JMPR: case TW_SOP_CALL: case TW_SOP_CALLSYS: case TW_SOP_CALLAPP:
+    case TW_SOP_JMP:
+    case TW_SOP_JMPR:
+    case TW_SOP_CALL:
+    case TW_SOP_CALLSYS:
+    case TW_SOP_CALLAPP:
     case TW_SOP_CALLSCRIPT:
         transfer(m, in);
         break;
-    case TW_SOP_LABL: case TW_SOP_NOP:
+    case TW_SOP_LABL:
+    case TW_SOP_NOP:
         break;
     case TW_SOP_BANZ:
         if (--c->lc != 0) {
-            jump(m, low);
+            jump(m, low & 127);
         }
         break;
     case TW_SOP_RETK:
@@ -588,22 +597,30 @@ static void execute(vm_t *m, const tw_sinsn_t *in)
             m->host->brk(m->host->ctx, low, c);
         }
         break;
-    case TW_SOP_COPY: case TW_SOP_COPYT:
+    case TW_SOP_COPY:
+    case TW_SOP_COPYT:
         copy(m, in, true);
         break;
     case TW_SOP_CCOPY:
         copy(m, in, c->flag != 0);
         break;
-    case TW_SOP_LOAD: case TW_SOP_LOADI:
+    case TW_SOP_LOAD:
+    case TW_SOP_LOADI:
         load(m, in);
         break;
-    case TW_SOP_STORE: case TW_SOP_STOREI:
+    case TW_SOP_STORE:
+    case TW_SOP_STOREI:
         store(m, in);
         break;
     case TW_SOP_MOVI:
         literal(m, in);
         break;
-    case TW_SOP_PBASE: case TW_SOP_PSIZE: case TW_SOP_PTYPE: case TW_SOP_PADD: case TW_SOP_PMOD: case TW_SOP_PLEN:
+    case TW_SOP_PBASE:
+    case TW_SOP_PSIZE:
+    case TW_SOP_PTYPE:
+    case TW_SOP_PADD:
+    case TW_SOP_PMOD:
+    case TW_SOP_PLEN:
         pointer_op(m, in);
         break;
     case TW_SOP_ADDK:
@@ -615,16 +632,25 @@ static void execute(vm_t *m, const tw_sinsn_t *in)
     case TW_SOP_DEC:
         add_constant(m, in->x, -1);
         break;
-    case TW_SOP_EQK: case TW_SOP_GTK: case TW_SOP_LTK:
+    case TW_SOP_EQK:
+    case TW_SOP_GTK:
+    case TW_SOP_LTK:
         compare_constant(m, in);
         break;
-    case TW_SOP_SHL: case TW_SOP_SHR: case TW_SOP_ASR: case TW_SOP_ROT: case TW_SOP_BSET: case TW_SOP_BCLR:
+    case TW_SOP_SHL:
+    case TW_SOP_SHR:
+    case TW_SOP_ASR:
+    case TW_SOP_ROT:
+    case TW_SOP_BSET:
+    case TW_SOP_BCLR:
         put_kept(m, in->x, tw_sv_bitop(in->key, get(m, in->x), low & 63));
         break;
-    case TW_SOP_BIT0: case TW_SOP_BIT1:
+    case TW_SOP_BIT0:
+    case TW_SOP_BIT1:
         test_bit(m, in);
         break;
-    case TW_SOP_BFX: case TW_SOP_BFI:
+    case TW_SOP_BFX:
+    case TW_SOP_BFI:
         field(m, in, tw_get_le16(m->script->code + c->pc + 2));
         break;
     case TW_SOP_PSHT:
@@ -645,7 +671,11 @@ static void execute(vm_t *m, const tw_sinsn_t *in)
     case TW_SOP_CAST:
         put(m, in->x, tw_sv_from_bits(in->y, tw_sv_bits(get(m, in->x))));
         break;
-    case TW_SOP_NEG: case TW_SOP_NOT: case TW_SOP_ABS: case TW_SOP_NORM: case TW_SOP_SQRT:
+    case TW_SOP_NEG:
+    case TW_SOP_NOT:
+    case TW_SOP_ABS:
+    case TW_SOP_NORM:
+    case TW_SOP_SQRT:
         unary(m, in);
         break;
     case TW_SOP_NEGT:
@@ -657,18 +687,38 @@ static void execute(vm_t *m, const tw_sinsn_t *in)
     case TW_SOP_ORT:
         c->flag = nonzero(get(m, in->x)) || c->flag;
         break;
-    case TW_SOP_ADD: case TW_SOP_SUB: case TW_SOP_RSB: case TW_SOP_MUL: case TW_SOP_DIV: case TW_SOP_RDIV:
-    case TW_SOP_MOD: case TW_SOP_ASHFT: case TW_SOP_OR: case TW_SOP_XOR: case TW_SOP_AND: case TW_SOP_NOR:
-    case TW_SOP_MIN: case TW_SOP_MAX: case TW_SOP_SQRA: case TW_SOP_AMAX: case TW_SOP_AMIN:
+    case TW_SOP_ADD:
+    case TW_SOP_SUB:
+    case TW_SOP_RSB:
+    case TW_SOP_MUL:
+    case TW_SOP_DIV:
+    case TW_SOP_RDIV:
+    case TW_SOP_MOD:
+    case TW_SOP_ASHFT:
+    case TW_SOP_OR:
+    case TW_SOP_XOR:
+    case TW_SOP_AND:
+    case TW_SOP_NOR:
+    case TW_SOP_MIN:
+    case TW_SOP_MAX:
+    case TW_SOP_SQRA:
+    case TW_SOP_AMAX:
+    case TW_SOP_AMIN:
         binary(m, in);
         break;
-    case TW_SOP_ADDM: case TW_SOP_SUBM:
+    case TW_SOP_ADDM:
+    case TW_SOP_SUBM:
         wrap(m, in);
         break;
     case TW_SOP_LERP:
         blend(m, in);
         break;
-    case TW_SOP_EQU: case TW_SOP_NEQ: case TW_SOP_LTS: case TW_SOP_LTE: case TW_SOP_GTS: case TW_SOP_GTE:
+    case TW_SOP_EQU:
+    case TW_SOP_NEQ:
+    case TW_SOP_LTS:
+    case TW_SOP_LTE:
+    case TW_SOP_GTS:
+    case TW_SOP_GTE:
         compare(m, in);
         break;
     case TW_SOP_TST:

@@ -215,8 +215,8 @@ void client_on_damaged_reply(tw_client_t *c)
 
 /* ---- calls ----------------------------------------------------------------------------- */
 
-static uint32_t encode_call(tw_client_t *c, uint8_t *p, uint32_t cap, tunewire_v1_CallHeader *h, const tw_client_call_t *call,
-                            const tw_method_t *m)
+static uint32_t encode_call(tw_client_t *c, uint8_t *p, uint32_t cap, tunewire_v1_CallHeader *h,
+                            const tw_client_call_t *call, const tw_method_t *m)
 {
     if (!c->keyed || call->method == TW_M_Session_Auth) {
         return tw_rpc_put_call(p, cap, h, call->request ? m->request : NULL, call->request);

@@ -80,8 +80,8 @@ static uint32_t begin_set(tw_client_t *c, uint32_t txn, const tw_set_op_t *op, t
     }
     uint32_t id = 0;
     if (fits || req->stream) {
-        id = tw_client_begin(c, &(tw_client_call_t){.method = TW_M_Param_Set, .request = req, .response = ack, .txn = txn,
-                                             .stream = (uint16_t)req->stream});
+        id = tw_client_begin(c, &(tw_client_call_t){.method = TW_M_Param_Set, .request = req, .response = ack,
+                                                    .txn = txn, .stream = (uint16_t)req->stream});
     }
     if (id && !fits && !tw_client_stream_send(c, (uint16_t)req->stream, op->value, 0, op->n, 0, NULL, NULL)) {
         id = 0;

@@ -301,7 +301,11 @@ static bool start(tw_client_t *c)
         return false;
     }
     if (c->key.len) {
-        return client_authenticate(c);
+        if (!client_authenticate(c)) {
+            client_lost(c); /* nothing is said to a device that could not be proved, not even goodbye */
+            return false;
+        }
+        return true;
     }
     if (c->hello.auth_required) {
         (void)lost(c, TW_CLIENT_REFUSED, tw_client_hint(TW_ST_UNAUTHENTICATED, (uint32_t)-TW_E_AUTH),

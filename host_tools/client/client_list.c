@@ -62,7 +62,8 @@ static bool get_arc_page(tw_client_t *c, rows_t *r, uint32_t node, uint32_t *tot
     (void)node;
     const tunewire_v1_GraphRef ref = {.first = r->n};
     tunewire_v1_ArcList list = {.arcs = into(r)};
-    const bool ok = tw_client_call(c, &(tw_client_call_t){.method = TW_M_Graph_Arcs, .request = &ref, .response = &list});
+    const bool ok =
+        tw_client_call(c, &(tw_client_call_t){.method = TW_M_Graph_Arcs, .request = &ref, .response = &list});
     *total = list.total;
     return ok;
 }

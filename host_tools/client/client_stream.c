@@ -172,7 +172,8 @@ void tw_client_unwatch(tw_client_t *c, tw_watch_t *w)
     if (w->sink.stream && tw_client_alive(c)) {
         /* Before the first block a subscription is known by its stream alone; their numbers are equal. */
         const tunewire_v1_SubRef ref = {.sub = w->sub ? w->sub : w->sink.stream};
-        (void)tw_client_call(c, &(tw_client_call_t){.method = TW_M_Arc_Unsubscribe, .request = &ref, .deadline_ms = 500});
+        (void)tw_client_call(
+            c, &(tw_client_call_t){.method = TW_M_Arc_Unsubscribe, .request = &ref, .deadline_ms = 500});
     }
     tw_client_drop(c, &w->sink);
     c->stop = stop;
@@ -195,8 +196,8 @@ bool tw_client_log_read(tw_client_t *c, uint32_t level, uint32_t limit, tw_log_t
     req.has_filter = true;
     req.filter.min_level = level;
     l->sink = (tw_client_sink_t){.data = take_line, .ctx = l};
-    const bool ok = tw_client_call(c, &(tw_client_call_t){.method = TW_M_Log_Read, .request = &req, .sink = &l->sink}) &&
-                    tw_client_wait(c, &l->sink, c->timeout_ms);
+    const tw_client_call_t call = {.method = TW_M_Log_Read, .request = &req, .sink = &l->sink};
+    const bool ok = tw_client_call(c, &call) && tw_client_wait(c, &l->sink, c->timeout_ms);
     if (!ok) {
         const tw_client_error_t why = c->err;
         tw_client_drop(c, &l->sink);

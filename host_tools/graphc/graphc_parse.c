@@ -39,9 +39,10 @@ g_pos_t g_here(const g_parser_t *p, const tw_tok_t *tok)
     return (g_pos_t){p->t->file, p->t->line, tok != NULL ? tok->col : 0};
 }
 
+/* At a token, or at the line's tag. */
 static bool fail(g_parser_t *p, const tw_tok_t *tok, const char *what)
 {
-    tw_text_error(p->t, tok, "%s", what);
+    tw_text_error(p->t, tok != NULL ? tok : &p->tag, "%s", what);
     return false;
 }
 
@@ -91,11 +92,9 @@ static bool more(g_parser_t *p)
 
 static void start(g_parser_t *p, g_in_t in)
 {
-    tw_tok_t at = {.col = (unsigned)(p->t->p - p->t->bol) + 1};
     p->in = in;
     p->lines = LINES_TAGS;
-    p->block = g_here(p, &at);
-    p->script = G_NONE;
+    p->block = g_here(p, &p->tag);
 }
 
 /* A node or script ends where the next record begins; only nodes were meant to have an _end_. */
@@ -103,9 +102,6 @@ static void close_record(g_parser_t *p, bool by_end)
 {
     if (p->in == IN_NODE && !by_end) {
         g_warn(p->m, &p->block, "node without _end_, closed here");
-    }
-    if (p->in == IN_SCRIPT && !p->m->scripts[p->script].has_code) {
-        g_error(p->m, &p->block, "script without script_code or script_assembler");
     }
     p->in = IN_TOP;
     p->script = G_NONE;
@@ -279,7 +275,7 @@ static bool read_memory_mapping(g_parser_t *p)
 {
     g_model_t *m = p->m;
     uint32_t orig, vid;
-    g_map_t map = {.pos = g_here(p, NULL)};
+    g_map_t map = {.pos = g_here(p, &p->tag)};
     if (!take_u32(p, "VID", 0, 254, &orig) || !take_u32(p, "new VID", 0, 254, &vid) ||
         !take_u32(p, "start", 0, 0xFFFFFFFF, &map.start) || !take_u32(p, "length", 1, 0xFFFFFFFF, &map.bytes)) {
         return false;
@@ -563,6 +559,7 @@ static bool open_node(g_parser_t *p)
 static bool read_node(g_parser_t *p)
 {
     start(p, IN_NODE);
+    p->script = G_NONE;
     if (!more(p)) {
         p->in = IN_TOP;
         p->lines = LINES_NODE_NAME;
@@ -643,7 +640,6 @@ static bool read_node_script(g_parser_t *p)
 
 static bool read_parameters(g_parser_t *p)
 {
-    g_node_t *n = node(p);
     start(p, p->in);
     p->lines = LINES_DATA;
     p->has_tag = false;
@@ -651,6 +647,7 @@ static bool read_parameters(g_parser_t *p)
         p->lines = LINES_IGNORED;
         return fail(p, NULL, "parameters of a script: write them as literals of script_code or of the assembler");
     }
+    g_node_t *n = node(p);
     if (n->has_params) {
         p->lines = LINES_IGNORED;
         return fail(p, NULL, "a node has one block of boot parameters");
@@ -774,9 +771,7 @@ static bool read_script_minimum(g_parser_t *p)
 
 static bool open_code(g_parser_t *p, g_lines_t lines)
 {
-    const uint32_t script = p->script;
     start(p, p->in);
-    p->script = script;
     p->lines = lines;
     p->data_bytes = p->literal_bytes = p->asm_bytes = p->asm_lines = 0;
     return g_script_here(p) != NULL;
@@ -965,13 +960,13 @@ static void *record(g_parser_t *p, uint8_t where)
 
 static bool read_tag_row(g_parser_t *p, const tw_tok_t *tok, const struct row *row)
 {
-    static const char *const before[] = {"", "format", "stream_io", "node", "node or script", "arc", ""};
+    static const char *const owner[] = {"", "a format", "a stream_io", "a node", "a node or script", "an arc", ""};
     if (row->where == W_TOP && (p->in == IN_NODE || p->in == IN_SCRIPT)) {
         close_record(p, false);
     }
     void *at = record(p, row->where);
     if (at == NULL) {
-        tw_text_error(p->t, tok, "%s belongs to a %s, and none is open here", row->tag, before[row->where]);
+        tw_text_error(p->t, tok, "%s belongs to %s, and none is open here", row->tag, owner[row->where]);
         return false;
     }
     if (row->what == INT) {
@@ -991,6 +986,7 @@ static bool read_tag(g_parser_t *p)
 {
     tw_tok_t tok;
     (void)tw_text_tok(p->t, &tok);
+    p->tag = tok;
     const struct row *row = find_row(&tok);
     if (row == NULL) {
         const char *near = tw_nearest(&tok, rows, TW_COUNT(rows), sizeof rows[0]);
@@ -998,7 +994,6 @@ static bool read_tag(g_parser_t *p)
                       near ? near : "", near ? "'?" : "");
         return false;
     }
-    /* a format's or IO's tags only make sense for the record just declared; others end it */
     return read_tag_row(p, &tok, row);
 }
 

@@ -201,9 +201,8 @@ static bool fits(plan_t *p, const g_pos_t *pos, const region_t *r, uint64_t used
     if (r->base + used > r->limit) {
         g_error(p->m, pos, "bank %u is full: %llu of %llu bytes", r->map != NULL ? r->map->vid : r->bank->vid,
                 (unsigned long long)used, (unsigned long long)(r->limit > r->base ? r->limit - r->base : 0));
-        return false;
     }
-    return true;
+    return r->base + used <= r->limit;
 }
 
 /* Place bytes for good. The address is from the bank's start. */
@@ -326,7 +325,9 @@ static void close_region(plan_t *p, region_t *r)
     }
     r->working = at - first;
     const g_pos_t pos = r->map != NULL ? r->map->pos : (g_pos_t){p->m->names[0], 0, 0};
-    (void)fits(p, &pos, r, r->working > 0 ? at - r->base : r->fixed);
+    if (r->working > 0) { /* static bytes alone were checked as they came */
+        (void)fits(p, &pos, r, at - r->base);
+    }
 }
 
 /* What a part holds lies inside its bank's static bytes; two parts may share bytes when both are scratch. */

@@ -214,6 +214,7 @@ typedef struct g_parser {
     tw_text_t *t;                       /* the innermost */
     g_in_t in;
     g_lines_t lines;
+    tw_tok_t tag;                       /* of the line being read */
     g_pos_t block;                      /* where the node, script or block began */
     char dir[256];                      /* of the graph: include never leaves it */
     char paths[16][256];

@@ -16,7 +16,7 @@ static const asm_type_t types[] = {
 #include "engine/script/script_types.def"
 };
 
-static const char *const registers[] = {"r0", "r1", "r2", "r3", "r4", "r5", "p0", "p1",
+static const char *const registers[] = {"r0", "r1", "r2", "r3", "r4", "r5",   "p0", "p1",
                                         "p2", "p3", "p4", "p5", "lc", "zero", "s0", "s1"};
 
 static const struct {

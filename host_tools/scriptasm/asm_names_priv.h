@@ -8,8 +8,30 @@
 #include <stdint.h>
 
 typedef enum form {
-    F_CLABEL, F_CREL, F_CSYS, F_CAPP, F_CSCR, F_LABEL, F_MASK, F_K8, F_XY, F_LOAD, F_LOADI, F_STORE, F_STOREI,
-    F_LIT, F_PR, F_RP, F_PT, F_RS8, F_RN6, F_FIELD, F_NONE, F_X, F_XT, F_RANGE
+    F_CLABEL,
+    F_CREL,
+    F_CSYS,
+    F_CAPP,
+    F_CSCR,
+    F_LABEL,
+    F_MASK,
+    F_K8,
+    F_XY,
+    F_LOAD,
+    F_LOADI,
+    F_STORE,
+    F_STOREI,
+    F_LIT,
+    F_PR,
+    F_RP,
+    F_PT,
+    F_RS8,
+    F_RN6,
+    F_FIELD,
+    F_NONE,
+    F_X,
+    F_XT,
+    F_RANGE
 } form_t;
 
 enum {

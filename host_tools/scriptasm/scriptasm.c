@@ -26,15 +26,15 @@ typedef struct assembler {
     tw_asm_out_t *out;
     const char *line, *end, *at; /* the line and the place in it */
     unsigned line_no;
-    bool speaks;                 /* second pass */
-    uint32_t pool_start;         /* byte offset of the pool from the script's start */
+    bool speaks;                            /* second pass */
+    uint32_t pool_start;                    /* byte offset of the pool from the script's start */
     char names[LABELS][NAME_MAX_CHARS + 1]; /* symbolic labels by number */
-    bool taken[LABELS];          /* numbers in use */
-    bool defined[LABELS];        /* in the present pass */
-    bool known[LABELS];          /* defined somewhere: valid in the second pass */
-    uint8_t pending[PENDING_MAX]; /* labels waiting to see whether code or data follows */
+    bool taken[LABELS];                     /* numbers in use */
+    bool defined[LABELS];                   /* in the present pass */
+    bool known[LABELS];                     /* defined somewhere: valid in the second pass */
+    uint8_t pending[PENDING_MAX];           /* labels waiting to see whether code or data follows */
     unsigned n_pending;
-    uint8_t dir[LABELS][4];      /* {label, type, offset} of the pool */
+    uint8_t dir[LABELS][4]; /* {label, type, offset} of the pool */
     unsigned n_dir;
 } assembler_t;
 
@@ -507,20 +507,26 @@ static void emit_op(assembler_t *a, const asm_op_t *op)
     case F_K8:
         emit(a, base | (uint32_t)expect_number(a, 0, 255));
         break;
-    case F_XY: case F_RANGE:
+    case F_XY:
+    case F_RANGE:
         emit_xy(a, op);
         break;
-    case F_LOAD: case F_LOADI: case F_STORE: case F_STOREI:
+    case F_LOAD:
+    case F_LOADI:
+    case F_STORE:
+    case F_STOREI:
         emit_load_store(a, op);
         break;
     case F_LIT:
         emit_movi(a, strcmp(op->name, "pshc") == 0);
         break;
-    case F_PR: case F_RP:
+    case F_PR:
+    case F_RP:
         x = expect_register(a, true);
         emit(a, base | x << 4 | expect_register(a, false));
         break;
-    case F_PT: case F_XT:
+    case F_PT:
+    case F_XT:
         x = expect_register(a, op->form == F_PT);
         emit(a, base | x << 4 | expect_type(a)->code);
         break;
@@ -552,7 +558,8 @@ static void hex_words(assembler_t *a, uint64_t count)
         char *stop;
         const unsigned long v = strtoul(t.text, &stop, 16);
         if (!t.any || stop == t.text || *stop != 0 || v > 0xFFFF || t.text[0] == '-') {
-            ERROR(a, t.col, "expected %" PRIu64 " hexadecimal words, word %" PRIu64 " is missing or wrong", count, i + 1);
+            ERROR(a, t.col, "expected %" PRIu64 " hexadecimal words, word %" PRIu64 " is missing or wrong", count,
+                  i + 1);
             return;
         }
         emit(a, (uint32_t)v);

@@ -8,18 +8,18 @@
 #include <stdio.h>
 
 typedef struct tw_asm_diag {
-    unsigned line, col;   /* 1-based, in the text given */
+    unsigned line, col; /* 1-based, in the text given */
     bool warning;
-    char text[160];       /* what was expected, nearest spelling */
+    char text[160]; /* what was expected, nearest spelling */
 } tw_asm_diag_t;
 
 typedef struct tw_asm_out {
-    uint8_t code[65536];  /* little-endian halfwords */
+    uint8_t code[65536]; /* little-endian halfwords */
     uint32_t code_bytes;
-    uint8_t pool[65536];  /* literal pool, follows the code rounded up to 4 */
+    uint8_t pool[65536]; /* literal pool, follows the code rounded up to 4 */
     uint32_t pool_bytes;
     tw_asm_diag_t diags[32];
-    unsigned n_diags;     /* errors and warnings, at most 32 kept */
+    unsigned n_diags; /* errors and warnings, at most 32 kept */
     unsigned n_errors;
 } tw_asm_out_t;
 

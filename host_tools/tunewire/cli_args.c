@@ -122,23 +122,37 @@ static bool take_option(tw_cli_t *cli, int argc, char *const *argv, int *at)
     return true;
 }
 
+/* "arc" alone: the words that may follow it, or none. */
+static void list_family(const char *word, char *out, size_t cap)
+{
+    const size_t len = strlen(word);
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < TW_COUNT(verbs); i++) {
+        if (strncmp(verbs[i].name, word, len) == 0 && verbs[i].name[len] == ' ' && used + 24 < cap) {
+            used += (size_t)snprintf(out + used, cap - used, "%s%s", used ? ", " : "write one of ",
+                                     verbs[i].name + len + 1);
+        }
+    }
+}
+
 static bool unknown_verb(tw_cli_t *cli, char *const *words, int n)
 {
-    const char *names[TW_COUNT(verbs)], *hint = "tunewire --help lists the verbs";
-    char text[120], both[64];
-    bool family = false;
+    const char *names[TW_COUNT(verbs)];
+    char hint[120], both[64];
+    list_family(words[0], hint, sizeof hint);
+    const bool family = hint[0] != '\0';
     for (size_t i = 0; i < TW_COUNT(verbs); i++) {
         names[i] = verbs[i].name;
-        const size_t len = strlen(words[0]);
-        family = family || (strncmp(verbs[i].name, words[0], len) == 0 && verbs[i].name[len] == ' ');
     }
     (void)snprintf(both, sizeof both, family && n > 1 ? "%.30s %.30s" : "%.30s", words[0], n > 1 ? words[1] : "");
     const char *near = cli_nearest(both, names, TW_COUNT(names) - 2); /* the last two are not for people */
-    if (near) {
-        (void)snprintf(text, sizeof text, "did you mean '%s'?", near);
-        hint = text;
+    if (near && !(family && n < 2)) {
+        (void)snprintf(hint, sizeof hint, "did you mean '%s'?", near);
+    } else if (!family) {
+        (void)snprintf(hint, sizeof hint, "tunewire --help lists the verbs");
     }
-    (void)cli_fail(cli, CLI_USAGE, both, hint, family && n < 2 ? "which one is missing" : "unknown verb");
+    (void)cli_fail(cli, CLI_USAGE, both, hint, family && n < 2 ? "a second word is missing" : "unknown verb");
     return false;
 }
 

@@ -89,15 +89,21 @@ static void not_found(tw_cli_t *cli, const char *what, const char *text, const c
 {
     const char *near = cli_nearest(text, names, n);
     char hint[120];
-    (void)snprintf(hint, sizeof hint, near ? "did you mean '%s'?" : "%s lists what there is", near ? near : list);
+    if (n == 0) {
+        (void)snprintf(hint, sizeof hint, "there is none; is a graph loaded (tunewire load FILE)?");
+    } else if (near) {
+        (void)snprintf(hint, sizeof hint, "did you mean '%s'?", near);
+    } else {
+        (void)snprintf(hint, sizeof hint, "%s lists what there is", list);
+    }
     (void)cli_fail(cli, CLI_USAGE, text, hint, "no such %s", what);
 }
 
-/* Exact name or index; a type's name does when only one node is of it. */
+/* Exact name or index; "filter" does for "filter.0" when there is no other. */
 static const tunewire_v1_NodeInfo *look_up_node(const tw_cli_t *cli, const char *name, size_t len)
 {
-    const tunewire_v1_NodeInfo *of_type = NULL;
-    unsigned n_of_type = 0;
+    const tunewire_v1_NodeInfo *alike = NULL;
+    unsigned n_alike = 0;
     uint32_t index;
     char text[NAME_MAX_LEN];
     if (len >= sizeof text) {
@@ -111,12 +117,12 @@ static const tunewire_v1_NodeInfo *look_up_node(const tw_cli_t *cli, const char 
         if (strcmp(row->name, text) == 0 || (number && row->node == index)) {
             return row;
         }
-        if (strcmp(row->type, text) == 0) {
-            of_type = row;
-            n_of_type++;
+        if (strncmp(row->name, text, len) == 0 && row->name[len] == '.') {
+            alike = row;
+            n_alike++;
         }
     }
-    return n_of_type == 1 ? of_type : NULL;
+    return n_alike == 1 ? alike : NULL;
 }
 
 static void node_not_found(tw_cli_t *cli, const char *text)

@@ -12,11 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SCROLL_S 2.0 /* time across the screen */
+#define SCROLL_S 2.0    /* time across the screen */
+#define ONCE_MAX_S 5.0  /* --once shows what there is then */
 enum { ARCS_MAX = 8, CHANNELS_MAX = 8, REFRESH_MS = 50, LINE_MS = 500, ONCE_MS = 300, MARGIN = 2 };
 
 typedef struct view {
     struct scope *scope;
+    char label[CHANNELS_MAX][48]; /* "mic", or "mic[1]" where there are several channels */
     const tunewire_v1_ArcInfo *arc;
     tw_watch_t watch;
     unsigned channels;
@@ -157,7 +159,7 @@ static void draw_trace(scope_t *s, const view_t *v, unsigned ch, double now)
     const float level = cli_dbfs(sqrt(t->power)), held = cli_trace_hold(t, now), scale = scale_of(t, first, points);
     const char *colour = held >= -0.1f ? "\033[31m" : held > -6 ? "\033[33m" : "\033[32m";
     cli_meter(level, held, 30, meter, sizeof meter);
-    (void)fprintf(f, "%s%s.%u%s %s%s%s rms %6.1f peak %6.1f dBFS  x%g", cli_sgr(s->cli, "\033[1m"), v->arc->name, ch,
+    (void)fprintf(f, "%s%s%s %s%s%s rms %6.1f peak %6.1f dBFS  x%g", cli_sgr(s->cli, "\033[1m"), v->label[ch],
                   cli_sgr(s->cli, "\033[0m"), cli_sgr(s->cli, colour), meter, cli_sgr(s->cli, "\033[0m"),
                   (double)level, (double)held, 1 / (double)scale);
     if (v->dropped) {
@@ -191,8 +193,8 @@ static void print_lines(scope_t *s, double start, double now)
     for (int i = 0; i < s->n; i++) {
         for (unsigned ch = 0; ch < s->views[i].channels; ch++) {
             tw_trace_t *t = &s->views[i].trace[ch];
-            (void)fprintf(s->cli->out, "%.1f s  %s.%u  rms %.1f dBFS  peak %.1f dBFS  dropped %u\n", now - start,
-                          s->views[i].arc->name, ch, (double)cli_dbfs(sqrt(t->power)),
+            (void)fprintf(s->cli->out, "%.1f s  %s  rms %.1f dBFS  peak %.1f dBFS  dropped %u\n", now - start,
+                          s->views[i].label[ch], (double)cli_dbfs(sqrt(t->power)),
                           (double)cli_dbfs((double)t->peak), s->views[i].dropped);
             cli_trace_mark(t);
         }
@@ -253,6 +255,9 @@ static bool open_views(scope_t *s)
             return false;
         }
         v->channels = tw_min_u32(tw_max_u32(v->arc->channels, 1), CHANNELS_MAX);
+        for (unsigned ch = 0; ch < v->channels; ch++) {
+            (void)snprintf(v->label[ch], sizeof v->label[ch], v->arc->channels > 1 ? "%s[%u]" : "%s", v->arc->name, ch);
+        }
         v->watch = (tw_watch_t){.block = take_block, .ctx = v};
         const tunewire_v1_SubReq req = {.arc = v->arc->arc, .mode = s->mode,
                                         .decimate = samples_per_point(s, v->arc)};
@@ -275,10 +280,11 @@ static bool all_ended(const scope_t *s)
     return true;
 }
 
-static bool all_have_data(const scope_t *s)
+/* A first picture is complete when its points have come; mark() has not been called before it. */
+static bool full_picture(const scope_t *s)
 {
     for (int i = 0; i < s->n; i++) {
-        if (s->views[i].blocks == 0) {
+        if (s->cli->json ? s->views[i].blocks == 0 : s->views[i].trace[0].n < 2 * s->columns) {
             return false;
         }
     }
@@ -301,7 +307,7 @@ static bool watch(scope_t *s, double seconds)
         if (!alive) {
             return false;
         }
-        if (now < due || (once && !all_have_data(s) && now - start < 5)) {
+        if (now < due || (once && !full_picture(s) && now - start < ONCE_MAX_S)) {
             continue;
         }
         if (!cli->json && (once || live)) {

@@ -149,7 +149,8 @@ static bool connect_quietly(tw_cli_t *cli, const line_t *l)
 {
     bool ok = false;
     if (!cli->c) {
-        cli->c = tw_client_open(&(tw_client_cfg_t){.uri = l->target, .timeout_ms = PATIENCE_MS, .stop = cli->stop}, &ok);
+        const tw_client_cfg_t cfg = {.uri = l->target, .timeout_ms = PATIENCE_MS, .stop = cli->stop};
+        cli->c = tw_client_open(&cfg, &ok);
     }
     return ok;
 }

@@ -10,10 +10,12 @@ static const char *role_name(uint32_t role)
 
 static json_t *device_json(const tunewire_v1_HelloRep *h)
 {
-    return json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:b}", "server", h->server, "build", h->build,
+    char boot[20]; /* 64 bits do not fit a JSON number everywhere */
+    (void)snprintf(boot, sizeof boot, "%016" PRIx64, h->boot_id);
+    return json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:s, s:b}", "server", h->server, "build", h->build,
                      "major", (int)h->major, "minor", (int)h->minor, "max_frame", (int)h->max_frame, "window",
                      (int)h->window, "max_calls", (int)h->max_calls, "features", (json_int_t)h->features,
-                     "schema_crc", (json_int_t)h->schema_crc, "boot_id", (json_int_t)h->boot_id, "auth_required",
+                     "schema_crc", (json_int_t)h->schema_crc, "boot_id", boot, "auth_required",
                      (int)h->auth_required);
 }
 

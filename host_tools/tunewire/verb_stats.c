@@ -15,8 +15,10 @@ int verb_stats(tw_cli_t *cli)
             (void)json_object_set_new(o, s.rows[i].name, json_integer((json_int_t)s.rows[i].value));
         }
         free(s.rows);
-        return cli_json(cli, json_pack("{s:I, s:I, s:o}", "boot_id", (json_int_t)s.boot_id, "uptime_us",
-                                       (json_int_t)s.uptime_us, "counters", o));
+        char boot[20];
+        (void)snprintf(boot, sizeof boot, "%016" PRIx64, s.boot_id);
+        return cli_json(cli, json_pack("{s:s, s:I, s:o}", "boot_id", boot, "uptime_us", (json_int_t)s.uptime_us,
+                                       "counters", o));
     }
     tw_table_t t = {.columns = 2, .right = 1 << 1};
     cli_cell(&t, "COUNTER");

@@ -20,7 +20,7 @@ size_t tw_golden(const char *path, const char *block, const char *name, uint8_t 
     char line[8192];
     const size_t name_len = strlen(name);
     size_t n = 0;
-    int inside = 0;
+    bool inside = false;
     FILE *f = fopen(path, "r");
     while (f != NULL && n == 0 && fgets(line, sizeof line, f) != NULL) {
         line[strcspn(line, "\r\n")] = 0;
@@ -37,4 +37,24 @@ size_t tw_golden(const char *path, const char *block, const char *name, uint8_t 
         fprintf(stderr, "%s: no row \"%s\" in block \"%s\" (run from the repository root)\n", path, name, block);
     }
     return n;
+}
+
+bool tw_golden_name(const char *path, const char *block, unsigned i, char *out, size_t cap)
+{
+    char line[8192];
+    bool inside = false, found = false;
+    FILE *f = fopen(path, "r");
+    while (f != NULL && !found && fgets(line, sizeof line, f) != NULL) {
+        line[strcspn(line, "\r\n")] = 0;
+        if (strncmp(line, "```", 3) == 0) {
+            inside = strcmp(line + 3, block) == 0;
+        } else if (inside && line[0] != 0 && i-- == 0) {
+            line[strcspn(line, " ")] = 0;
+            found = snprintf(out, cap, "%s", line) < (int)cap;
+        }
+    }
+    if (f != NULL) {
+        fclose(f);
+    }
+    return found;
 }

@@ -205,6 +205,25 @@ static void a_loop_is_the_file_modulo_its_length_whatever_the_frame(void **state
     tw_board_linux_close(b);
 }
 
+static void an_override_keeps_the_manifests_loop_unless_it_says_otherwise(void **state)
+{
+    (void)state;
+    make_wav("in.wav", 48000, 1, 2);
+    tag(&ios[0], "io_loop", "1");
+    static const struct {
+        const char *what;
+        int16_t third;
+    } cases[] = {{"audio_in_0=", 1}, {"audio_in_0=once:", 0}, {"audio_in_0=loop:", 1}};
+    for (unsigned i = 0; i < TW_COUNT(cases); i++) {
+        tw_board_linux_t *b = open_with(override_of(cases[i].what, "in.wav"), NULL);
+        int16_t f[3];
+        assert_int_equal(accept(b, IN, TW_RAW_S16, 1, 48000, sizeof f), TW_OK);
+        assert_int_equal(read_io(b, IN, f, sizeof f), sizeof f);
+        assert_int_equal(f[2], cases[i].third);
+        tw_board_linux_close(b);
+    }
+}
+
 static void samples_are_converted_to_what_the_graph_wants(void **state)
 {
     (void)state;
@@ -548,6 +567,7 @@ int main(void)
         CLAIM(the_platform_is_described),
         CLAIM(a_file_is_read_to_its_end_and_then_is_silence),
         CLAIM(a_loop_is_the_file_modulo_its_length_whatever_the_frame),
+        CLAIM(an_override_keeps_the_manifests_loop_unless_it_says_otherwise),
         CLAIM(samples_are_converted_to_what_the_graph_wants),
         CLAIM(narrowing_rounds_and_saturates),
         CLAIM(a_stream_a_file_cannot_give_is_refused_with_both_numbers),

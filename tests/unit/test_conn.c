@@ -384,31 +384,68 @@ static void a_message_longer_than_the_buffer_is_marked_and_only_its_beginning_ke
     assert_int_equal(got.ev[1].len, 3);
 }
 
-/* Four pieces of one reply, then a whole reply; the end of one of them is damaged. */
+/* Four pieces of one reply, then two whole replies; one piece is damaged. What arrives, as lengths of replies. */
+static const struct {
+    const char *why;
+    size_t piece;
+    bool header;
+    uint32_t replies[4];
+} holes[] = {
+    {"payload of the first", 0, false, {3, 4}},
+    {"payload of the second", 1, false, {3, 4}},
+    {"payload of the third", 2, false, {3, 4}},
+    {"payload of the last", 3, false, {3, 4}},
+    /* Nothing tells the second piece from a first one: only the lengths inside the message do. */
+    {"header of the first", 0, true, {560, 3, 4}},
+    {"header of the second", 1, true, {3, 4}},
+    {"header of the third", 2, true, {3, 4}},
+    /* The next message may be the lost end, so it is dropped with the rest. */
+    {"header of the last", 3, true, {4}},
+};
+
 static void a_hole_in_a_message_costs_that_message_only(void **state)
 {
     (void)state;
     static uint8_t payload[800];
-    for (size_t piece = 0; piece < 4; piece++) {
-        for (unsigned where = 0; where < 2; where++) { /* in the payload; in the header */
-            open_both(256, 300);
-            assert_true(tw_conn_send(&server.c, TW_FT_REPLY, 0, TW_FF_FIN, payload, sizeof payload));
-            uint8_t *f = server.c.out.buf + piece * 256;
-            f[where ? 9 : TW_FRAME_HEADER] ^= 0x10;
-            assert_true(tw_conn_send(&server.c, TW_FT_REPLY, 0, TW_FF_FIN, "one", 3));
-            assert_true(tw_conn_send(&server.c, TW_FT_REPLY, 0, TW_FF_FIN, "two", 3));
-            pass(&server, &client, 4096);
-            assert_int_equal(client.c.state, TW_CONN_OPEN);
-            const tw_conn_event_t *last = &got.ev[got.n - 1];
-            assert_int_equal(last->kind, TW_CE_REPLY);
-            assert_memory_equal(last->data, "two", 3);
-            unsigned whole = 0;
-            for (size_t i = 0; i < got.n; i++) {
-                whole += got.ev[i].kind == TW_CE_REPLY && got.ev[i].len == sizeof payload;
+    for (size_t i = 0; i < TW_COUNT(holes); i++) {
+        open_both(256, 300);
+        assert_true(tw_conn_send(&server.c, TW_FT_REPLY, 0, TW_FF_FIN, payload, sizeof payload));
+        server.c.out.buf[holes[i].piece * 256 + (holes[i].header ? 9 : TW_FRAME_HEADER)] ^= 0x10;
+        assert_true(tw_conn_send(&server.c, TW_FT_REPLY, 0, TW_FF_FIN, "one", 3));
+        assert_true(tw_conn_send(&server.c, TW_FT_REPLY, 0, TW_FF_FIN, "two!", 4));
+        pass(&server, &client, 4096);
+        assert_int_equal(client.c.state, TW_CONN_OPEN);
+        size_t replies = 0;
+        for (size_t k = 0; k < got.n; k++) {
+            const tw_conn_event_t *ev = &got.ev[k];
+            assert_true(ev->kind == TW_CE_REPLY || ev->kind == TW_CE_BAD_CRC);
+            if (ev->kind == TW_CE_REPLY && (replies == 4 || ev->len != holes[i].replies[replies++])) {
+                fail_msg("%s: a reply of %u bytes", holes[i].why, (unsigned)ev->len);
             }
-            assert_int_equal(whole, 0);
+        }
+        if (replies == 4 || holes[i].replies[replies] != 0) {
+            fail_msg("%s: %zu replies", holes[i].why, replies);
         }
     }
+}
+
+static void a_message_whose_end_was_lost_does_not_forbid_the_next(void **state)
+{
+    (void)state;
+    open_both(256, 300);
+    assert_int_equal(tw_conn_open(&client.c, 2, false), 2);
+    assert_int_equal(tw_conn_open(&client.c, 4, false), 4);
+    say(TW_FT_DATA, TW_FF_MORE, 2, "ab", 2);
+    const size_t lost = wire_n;
+    say(TW_FT_DATA, 0, 2, "cd", 2);
+    wire[lost + 2] ^= 1;
+    say(TW_FT_DATA, TW_FF_MORE, 4, "ef", 2);
+    say(TW_FT_DATA, 0, 4, "gh", 2);
+    hear(&client);
+    assert_int_equal(client.c.state, TW_CONN_OPEN);
+    assert_int_equal(got.n, 1);
+    assert_int_equal(got.ev[0].stream, 4);
+    assert_memory_equal(got.data, "efgh", 4);
 }
 
 /* ---- streams ------------------------------------------------------------------------------------- */
@@ -499,6 +536,72 @@ static void the_document_s_credit_and_data_mean_what_it_says(void **state)
     assert_int_equal(client.c.bad_frames, 1);
 }
 
+static size_t golden(const char *name, uint8_t *out)
+{
+    return tw_golden("docs/WIRE_PROTOCOL.md", "golden", name, out, 256);
+}
+
+static void the_document_s_two_pieces_are_one_ping(void **state)
+{
+    (void)state;
+    uint8_t doc[256];
+    size_t n = golden("piece-1", doc);
+    n += golden("piece-2", doc + n);
+    for (size_t step = 1; step <= n; step++) {
+        open_both(1024, 300);
+        take(&server.c, doc, n, step);
+        assert_int_equal(got.n, 1);
+        assert_int_equal(got.ev[0].kind, TW_CE_CALL);
+        assert_int_equal(got.ev[0].len, 14);
+        assert_memory_equal(got.data + got.ev[0].len - 5, "split", 5);
+    }
+}
+
+static void the_document_s_cancel_names_its_call(void **state)
+{
+    (void)state;
+    uint8_t doc[256], id[4] = {7};
+    open_both(1024, 300);
+    const size_t n = golden("cancel", doc);
+    take(&server.c, doc, n, n);
+    assert_int_equal(got.ev[0].kind, TW_CE_CANCEL);
+    assert_int_equal(got.ev[0].call_id, 7);
+    assert_true(tw_conn_send(&client.c, TW_FT_CANCEL, 0, 0, id, 4));
+    assert_memory_equal(client.c.out.buf, doc, n);
+}
+
+static void the_document_s_goaway_is_what_a_breach_of_credit_earns(void **state)
+{
+    (void)state;
+    uint8_t doc[256];
+    open_both(1024, 300);
+    const size_t n = golden("goaway", doc);
+    tw_conn_goaway(&server.c, TW_E_NO_CREDIT);
+    assert_int_equal(tw_out_pending(&server.c.out), n);
+    assert_memory_equal(server.c.out.buf, doc, n);
+    assert_int_equal(goaway_detail(&server, &client), 28);
+}
+
+static void the_document_s_streams_end_well_and_badly(void **state)
+{
+    (void)state;
+    uint8_t doc[256];
+    open_both(1024, 300);
+    assert_int_equal(tw_conn_open(&client.c, 2, false), 2);
+    assert_int_equal(tw_conn_open(&client.c, 0, true), 1);
+    size_t n = golden("stream-end", doc);
+    take(&client.c, doc, n, n);
+    assert_true(got.ev[0].kind == TW_CE_DATA && got.ev[0].fin && !got.ev[0].err && got.ev[0].len == 0);
+    n = golden("stream-refused", doc);
+    take(&client.c, doc, n, n);
+    assert_true(got.ev[0].kind == TW_CE_DATA && got.ev[0].fin && got.ev[0].err && got.ev[0].stream == 1);
+    tunewire_v1_Status s;
+    assert_int_equal(tw_rpc_decode(got.data, got.ev[0].len, tunewire_v1_Status_fields, &s), TW_OK);
+    assert_int_equal(s.detail, (uint32_t)-TW_E_STREAM_OFFSET);
+    assert_int_equal(s.where, 512);
+    assert_int_equal(tw_conn_credit(&client.c, 1), 0); /* closed: nothing more may be sent */
+}
+
 static void damaged_data_uses_up_its_credit(void **state)
 {
     (void)state;
@@ -582,10 +685,15 @@ int main(void)
         cmocka_unit_test(replies_keep_their_order_however_the_transport_drains),
         cmocka_unit_test(a_message_longer_than_the_buffer_is_marked_and_only_its_beginning_kept),
         cmocka_unit_test(a_hole_in_a_message_costs_that_message_only),
+        cmocka_unit_test(a_message_whose_end_was_lost_does_not_forbid_the_next),
         cmocka_unit_test(stream_ids_are_odd_from_the_client_and_even_from_the_server),
         cmocka_unit_test(streams_run_out_and_ids_wrap_past_those_in_use),
         cmocka_unit_test(credit_is_spent_and_granted_in_step_at_both_ends),
         cmocka_unit_test(the_document_s_credit_and_data_mean_what_it_says),
+        cmocka_unit_test(the_document_s_two_pieces_are_one_ping),
+        cmocka_unit_test(the_document_s_cancel_names_its_call),
+        cmocka_unit_test(the_document_s_goaway_is_what_a_breach_of_credit_earns),
+        cmocka_unit_test(the_document_s_streams_end_well_and_badly),
         cmocka_unit_test(damaged_data_uses_up_its_credit),
         cmocka_unit_test(closing_a_stream_inside_a_message_leaves_no_message_open),
         cmocka_unit_test(a_grant_without_room_grants_nothing),

@@ -111,6 +111,30 @@ static void the_bytes_of_the_document_are_frames(void **state)
     }
 }
 
+static void every_row_of_the_document_is_one_frame_and_is_written_so(void **state)
+{
+    (void)state;
+    char name[32];
+    unsigned rows = 0;
+    for (unsigned i = 0; tw_golden_name(DOC, "golden", i, name, sizeof name); i++) {
+        uint8_t doc[256], plain[256], header[TW_FRAME_HEADER];
+        size_t n = tw_golden(DOC, "golden", name, doc, sizeof doc);
+        const uint8_t *bytes = doc;
+        if (doc[0] != TW_FRAME_SYNC) { /* a COBS row: without its delimiter */
+            n = tw_cobs_decode(doc, n - 1, plain, sizeof plain);
+            bytes = plain;
+        }
+        const seen_t s = feed_fresh(bytes, n, n);
+        if (s.frames != 1 || s.last.len != n - TW_FRAME_HEADER) {
+            fail_msg("row %s: %u frames", name, s.frames);
+        }
+        tw_frame_header(header, s.last.type, s.last.flags, s.last.stream, s.payload, s.last.len);
+        assert_memory_equal(header, bytes, sizeof header);
+        rows++;
+    }
+    assert_true(rows >= 18);
+}
+
 static void every_single_bit_error_is_seen_and_the_next_frame_received(void **state)
 {
     (void)state;
@@ -284,6 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_are_the_bytes_of_the_document),
         cmocka_unit_test(the_bytes_of_the_document_are_frames),
+        cmocka_unit_test(every_row_of_the_document_is_one_frame_and_is_written_so),
         cmocka_unit_test(every_single_bit_error_is_seen_and_the_next_frame_received),
         cmocka_unit_test(a_frame_cut_anywhere_gives_nothing_and_no_complaint),
         cmocka_unit_test(two_frames_in_one_read_are_two_frames_and_not_copied),

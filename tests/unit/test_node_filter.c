@@ -254,7 +254,8 @@ static void delay_presets_delay_every_channel_of_every_layout(void **state)
                     const int want = i < d ? 0 : (int)((i - d) * 32 + c + 1);
                     const int got = raw == TW_RAW_FP32 ? (int)b.f[at] : b.q[at];
                     if (got != want) {
-                        fail_msg("delay %u, %u channels, layout %u: sample %u channel %u is %d", d, nch, blocks, i, c, got);
+                        fail_msg("delay %u, %u channels, layout %u: sample %u channel %u is %d", d, nch, blocks, i, c,
+                                 got);
                     }
                 }
             }
@@ -547,6 +548,30 @@ static void new_coefficients_keep_the_signal_going(void **state)
     rig_close(&g);
 }
 
+static void a_delay_that_is_switched_on_knows_what_went_before(void **state)
+{
+    (void)state;
+    for (uint32_t piece = 1; piece <= 40; piece += 13) {
+        rig_t g;
+        open_mono(&g, TW_RAW_S16, 1);
+        int16_t x[40], y[40];
+        for (uint32_t i = 0; i < 5 * piece; i++) {
+            x[i % piece] = (int16_t)i;
+            if (i % piece == piece - 1) {
+                rig_run(&g, x, 2 * piece, y, 2 * piece);
+            }
+        }
+        assert_int_equal(rig_set_u8(&g, DELAY, 32), TW_OK);
+        const int16_t next[2] = {1000, 1001};
+        rig_run(&g, next, 4, y, 4);
+        for (int i = 0; i < 2; i++) {
+            const int was = (int)(5 * piece) - 32 + i;
+            assert_int_equal(y[i], was < 0 ? 0 : was);
+        }
+        rig_close(&g);
+    }
+}
+
 static void warm_reset_keeps_the_signal_and_cold_reset_forgets_it(void **state)
 {
     (void)state;
@@ -646,6 +671,7 @@ int main(void)
         cmocka_unit_test(an_unstable_mixture_is_put_back_whole_and_reported_once),
         cmocka_unit_test(a_second_stage_joins_without_a_click),
         cmocka_unit_test(new_coefficients_keep_the_signal_going),
+        cmocka_unit_test(a_delay_that_is_switched_on_knows_what_went_before),
         cmocka_unit_test(warm_reset_keeps_the_signal_and_cold_reset_forgets_it),
         cmocka_unit_test(warm_reset_of_unknown_memory_is_a_cold_one),
         cmocka_unit_test(reset_refuses_what_it_cannot_run),

@@ -86,6 +86,76 @@ static void the_document_s_replies_go_both_ways(void **state)
     assert_memory_equal(ours, doc, n);
 }
 
+static void the_document_s_hello_reply_is_what_it_says(void **state)
+{
+    (void)state;
+    uint8_t doc[256], ours[256], bytes[16];
+    const uint32_t n = payload("hello-reply", doc, sizeof doc);
+    tunewire_v1_HelloRep h;
+    assert_int_equal(tw_rpc_decode(doc, n, tunewire_v1_HelloRep_fields, &h), TW_OK);
+    assert_int_equal(h.major, 1);
+    assert_int_equal(h.max_frame, 1024);
+    assert_int_equal(h.window, 4096);
+    assert_int_equal(h.features, 0xA2F);
+    assert_int_equal(h.schema_crc, 0x01020304);
+    for (uint8_t i = 0; i < 16; i++) {
+        bytes[i] = (uint8_t)(0x10 + i);
+    }
+    assert_memory_equal(h.session.bytes, bytes, 16);
+    assert_int_equal(h.nonce.bytes[15], 0x2F);
+    assert_string_equal(h.server, "lab");
+    assert_int_equal(h.boot_id, 9);
+    assert_int_equal(h.max_calls, 8);
+    tw_err_t err;
+    assert_int_equal(tw_rpc_encode(ours, sizeof ours, tunewire_v1_HelloRep_fields, &h, &err), n);
+    assert_memory_equal(ours, doc, n);
+}
+
+static void the_document_s_set_goes_both_ways_by_hand(void **state)
+{
+    (void)state;
+    uint8_t doc[64], ours[64];
+    uint32_t n = payload("set", doc, sizeof doc);
+    tw_hot_set_t s;
+    assert_true(tw_hot_split_set(doc, n, &s));
+    assert_int_equal(s.call_id, 7);
+    assert_int_equal(s.graph, 1);
+    assert_int_equal(s.node, 5);
+    assert_int_equal(s.index, 3);
+    assert_int_equal(s.type, 27);
+    assert_int_equal(s.value_len, 4);
+    assert_true(tw_get_f32(s.value) == 1.0f);
+    assert_int_equal(tw_hot_put_set(ours, sizeof ours, &s), n);
+    assert_memory_equal(ours, doc, n);
+    n = payload("set-ack", doc, sizeof doc);
+    assert_int_equal(tw_hot_put_ack(ours, sizeof ours, 7, 2000000, 8, 4800), n);
+    assert_memory_equal(ours, doc, n);
+}
+
+static void the_document_s_refusal_carries_everything(void **state)
+{
+    (void)state;
+    uint8_t doc[64], ours[64];
+    const uint32_t n = payload("set-refused", doc, sizeof doc);
+    tunewire_v1_ReplyHeader h = {.call_id = 8, .has_status = true, .t_us = 2000500};
+    tw_rpc_status(&h.status, TW_E_PARAM_RANGE, 3, NULL);
+    assert_int_equal(tw_rpc_put_reply(ours, sizeof ours, &h, NULL, NULL), n);
+    assert_memory_equal(ours, doc, n);
+}
+
+static void the_document_s_block_is_what_it_says(void **state)
+{
+    (void)state;
+    uint8_t doc[64];
+    const uint32_t n = payload("block", doc, sizeof doc);
+    tunewire_v1_ArcBlock b = {0};
+    assert_int_equal(tw_rpc_decode(doc, n, tunewire_v1_ArcBlock_fields, &b), TW_OK);
+    assert_int_equal(b.sub, 2);
+    assert_int_equal(b.seq, 1);
+    assert_int_equal(b.t_us, 2001000);
+    assert_memory_equal(doc + n - 6, "\x32\x04\x01\x00\xFF\xFF", 6);
+}
+
 static void methods_are_in_order_and_found_by_id_and_name(void **state)
 {
     (void)state;
@@ -403,6 +473,10 @@ int main(void)
         cmocka_unit_test(the_document_s_hello_is_what_it_says),
         cmocka_unit_test(the_document_s_ping_goes_both_ways),
         cmocka_unit_test(the_document_s_replies_go_both_ways),
+        cmocka_unit_test(the_document_s_hello_reply_is_what_it_says),
+        cmocka_unit_test(the_document_s_set_goes_both_ways_by_hand),
+        cmocka_unit_test(the_document_s_refusal_carries_everything),
+        cmocka_unit_test(the_document_s_block_is_what_it_says),
         cmocka_unit_test(methods_are_in_order_and_found_by_id_and_name),
         cmocka_unit_test(a_call_splits_exactly_or_is_refused_by_its_id),
         cmocka_unit_test(a_message_longer_than_127_bytes_gets_a_longer_length),

@@ -35,7 +35,8 @@ static const struct {
     {"first seed example", "movi int16 r0 1\nequ r1,r0\nccallsys 1\nret\n", {0x2002, 1, 0xE810, 0x0381, 0xC000}, 5},
     {"second seed example",
      "pshc int8 1\ngtr\ncjmp #1\npshc int16\ncals readparam\nlabl #1\nret",
-     {0x2E00, 1, 0xECE0, 0x0081, 0x2E02, 0, 0x0320, 0x0501, 0xC000}, 9},
+     {0x2E00, 1, 0xECE0, 0x0081, 0x2E02, 0, 0x0320, 0x0501, 0xC000},
+     9},
     {"copy of the older listing", "copy s0 r0\nret", {0x10E0, 0xC000}, 2},
     {"jump", "jmp #1\nlabl #1\nret", {0x0001, 0x0501, 0xC000}, 3},
     {"conditional call", "ccall #1\nret", {0x0281, 0xC000}, 2},
@@ -52,10 +53,14 @@ static const struct {
     {"equ stays apart from conv", "equ r1 r0\nret", {0xE810, 0xC000}, 2},
     {"ccopy is its own instruction", "ccopy r1 r2\nret", {0xC712, 0xC000}, 2},
     {"ccall is conditional", "ccall #3\nret", {0x0283, 0xC000}, 2},
-    {"operand-less comparisons", "gts\nequ\nlts\ngte\nlte\nneq\nret",
-     {0xECE0, 0xE8E0, 0xEAE0, 0xEDE0, 0xEBE0, 0xE9E0, 0xC000}, 7},
-    {"floats", "movi fp32 r1 1.5\nmovi fp16 r2 -2\nmovi fp64 r0 0x3FF0000000000000\nret",
-     {0x210C, 0, 0x3FC0, 0x220B, 0xC000, 0x200D, 0, 0, 0, 0x3FF0, 0xC000}, 11},
+    {"operand-less comparisons",
+     "gts\nequ\nlts\ngte\nlte\nneq\nret",
+     {0xECE0, 0xE8E0, 0xEAE0, 0xEDE0, 0xEBE0, 0xE9E0, 0xC000},
+     7},
+    {"floats",
+     "movi fp32 r1 1.5\nmovi fp16 r2 -2\nmovi fp64 r0 0x3FF0000000000000\nret",
+     {0x210C, 0, 0x3FC0, 0x220B, 0xC000, 0x200D, 0, 0, 0, 0x3FF0, 0xC000},
+     11},
     {"names take labels from 127 down", "again: addk r0 -1\njmp again\n", {0x057F, 0x40FF, 0x007F}, 3},
     {"a name avoids numbers in use", "labl #127\nx: jmp x\n", {0x057F, 0x057E, 0x007E}, 3},
     {"post-increment", "load r1 *p0+\nstore *p1 r2\nret", {0x1916, 0x1272, 0xC000}, 3},
@@ -213,6 +218,19 @@ static void a_label_before_data_is_a_place_in_the_pool(void **state)
     assert_int_equal(tw_get_le16(out.pool + 20), 2);
 }
 
+/* docs/SCRIPT_ISA.md "The literal pool" */
+static void the_documented_pool_is_what_is_written(void **state)
+{
+    (void)state;
+    static const uint8_t code[] = {0x7F, 0x08, 0x6E, 0x10, 0x00, 0xC0};
+    static const uint8_t pool[] = {0x05, 0x00, 0xFF, 0xFF, 0x7F, 0x02, 0x00, 0x00, 0x01, 0x00};
+    assert_true(assemble("psha table\ncopy p0 s0\nret\ntable: 2 i16; 5 -1\n"));
+    assert_int_equal(out.code_bytes, sizeof code);
+    assert_memory_equal(out.code, code, sizeof code);
+    assert_int_equal(out.pool_bytes, sizeof pool);
+    assert_memory_equal(out.pool, pool, sizeof pool);
+}
+
 static const struct {
     const char *text;
     unsigned line, col;
@@ -283,6 +301,7 @@ int main(void)
         cmocka_unit_test(random_words_survive_disassembly_and_assembly),
         cmocka_unit_test(data_goes_to_the_pool_behind_the_code),
         cmocka_unit_test(a_label_before_data_is_a_place_in_the_pool),
+        cmocka_unit_test(the_documented_pool_is_what_is_written),
         cmocka_unit_test(a_wrong_line_is_told_where_and_what),
         cmocka_unit_test(a_missing_literal_is_zero_with_a_warning),
         cmocka_unit_test(more_errors_than_room_are_counted),

@@ -1,0 +1,205 @@
+/* Every row of nodes.def against its golden file; the format is described in make_golden.py there. */
+#include "tests/unit/node_rig.h"
+#include <math.h>
+
+enum { LINE_MAX_BYTES = 64 * 1024, SAMPLES_MAX = 8192 };
+
+typedef struct play {
+    rig_t g;
+    const char *node;
+    char name[80];
+    bool open;
+    double within;
+    char calls[200];
+    uint8_t in[SAMPLES_MAX * 4];
+    uint32_t in_bytes;
+    unsigned runs, cases;
+} play_t;
+
+static uint32_t run_script(void *ctx, uint32_t script, uint32_t phase)
+{
+    play_t *p = ctx;
+    const size_t at = strlen(p->calls);
+    snprintf(p->calls + at, sizeof p->calls - at, " %u/%u", script, phase);
+    return 0;
+}
+
+static void fail_here(const play_t *p, const char *what)
+{
+    fail_msg("%s, case \"%s\": %s", p->node, p->name, what);
+}
+
+static tw_format_t read_format(char **at)
+{
+    char raw[16];
+    unsigned ch, blocks, samples;
+    int used = 0;
+    assert_int_equal(sscanf(*at, " %15s %u %u %u%n", raw, &ch, &blocks, &samples, &used), 4);
+    *at += used;
+    const int code = tw_raw_find(raw, strlen(raw));
+    assert_true(code > 0);
+    return rig_format((tw_raw_t)code, ch, blocks, samples);
+}
+
+/* Words are most significant digit first, memory is the machine's own. @return bytes */
+static uint32_t read_words(char *at, uint32_t size, uint8_t *out)
+{
+    uint32_t n = 0;
+    for (char *word = strtok(at, " \n"); word != NULL; word = strtok(NULL, " \n")) {
+        assert_true(n < SAMPLES_MAX && strlen(word) == 2 * size);
+        const uint32_t v = (uint32_t)strtoul(word, NULL, 16);
+        const uint16_t half = (uint16_t)v;
+        memcpy(out + (size_t)n++ * size, size == 2 ? (const void *)&half : (const void *)&v, size);
+    }
+    return n * size;
+}
+
+static uint32_t read_bytes(const char *at, uint8_t *out)
+{
+    uint32_t n = 0;
+    unsigned v;
+    for (; sscanf(at, "%2x", &v) == 1; at += 2) {
+        out[n++] = (uint8_t)v;
+    }
+    return n;
+}
+
+static uint32_t sample_bytes(const tw_format_t *f)
+{
+    return f->raw == TW_RAW_FP32 ? 4 : 2;
+}
+
+static void compare(play_t *p, const uint8_t *want, const uint8_t *got, uint32_t bytes)
+{
+    const uint32_t size = sample_bytes(&p->g.fmt[1]);
+    for (uint32_t i = 0; i < bytes; i += size) {
+        float fw, fg;
+        int16_t qw, qg;
+        memcpy(&fw, want + i, size == 4 ? 4 : 0);
+        memcpy(&fg, got + i, size == 4 ? 4 : 0);
+        memcpy(&qw, want + i, 2);
+        memcpy(&qg, got + i, 2);
+        const double w = size == 4 ? (double)fw : qw, g = size == 4 ? (double)fg : qg;
+        if (!(fabs(w - g) <= p->within)) {
+            fail_msg("%s, case \"%s\", run %u, sample %u: %g, golden %g", p->node, p->name, p->runs, i / size, g, w);
+        }
+    }
+}
+
+static void on_out(play_t *p, char *rest)
+{
+    static uint8_t want[SAMPLES_MAX * 4], got[SAMPLES_MAX * 4];
+    const uint32_t bytes = read_words(rest, sample_bytes(&p->g.fmt[1]), want);
+    p->runs++;
+    if (p->g.reset.rx == 0) { /* a lock arc carries nothing, whatever room it has */
+        tw_xdm_t lock = {got, 8};
+        assert_int_equal(rig_command(&p->g, TW_CMD_RUN, 0, &lock), 0);
+        assert_int_equal(lock.bytes, bytes);
+        return;
+    }
+    if (rig_run(&p->g, p->in, p->in_bytes, got, bytes) != 0) {
+        fail_here(p, "RUN failed");
+    }
+    compare(p, want, got, bytes);
+}
+
+static void on_reset(play_t *p, tw_format_t in, tw_format_t out)
+{
+    rig_prepare(&p->g, p->node, in, out);
+    p->g.svc.ctx = p;
+    p->g.svc.run_script = run_script;
+    p->open = true;
+}
+
+static void on_case(play_t *p, const char *rest)
+{
+    if (p->open) {
+        rig_close(&p->g);
+    }
+    p->open = false;
+    p->within = 0;
+    p->calls[0] = 0;
+    p->cases++;
+    snprintf(p->name, sizeof p->name, "%.*s", (int)strcspn(rest, "\n"), rest);
+}
+
+static void on_line(play_t *p, char *line)
+{
+    char *rest = line + strcspn(line, " \n");
+    const size_t n = (size_t)(rest - line);
+    rest += *rest == ' ';
+    uint8_t value[128], back[128];
+    char *hex = rest + strcspn(rest, " \n");
+    hex += *hex == ' ';
+#define IS(word) (n == strlen(word) && memcmp(line, word, n) == 0)
+    if (line[0] == '#' || line[0] == '\n') {
+        return;
+    } else if (IS("case")) {
+        on_case(p, rest);
+    } else if (IS("formats")) {
+        const tw_format_t in = read_format(&rest);
+        on_reset(p, in, read_format(&rest));
+    } else if (IS("preset")) {
+        assert_int_equal(rig_reset(&p->g, false, (uint32_t)atoi(rest)), 0);
+    } else if (IS("script")) {
+        on_reset(p, (tw_format_t){0}, (tw_format_t){0});
+        p->g.reset.script = (int16_t)atoi(rest);
+        p->g.reset.rx = 0;
+        assert_int_equal(rig_reset(&p->g, false, 0), 0);
+    } else if (IS("set")) {
+        const uint32_t bytes = read_bytes(hex, value);
+        if (rig_set(&p->g, (uint32_t)atoi(rest), value, bytes) != TW_OK) {
+            fail_here(p, "SET refused");
+        }
+    } else if (IS("read")) {
+        const uint32_t bytes = read_bytes(hex, value);
+        assert_int_equal(rig_get(&p->g, (uint32_t)atoi(rest), back, sizeof back), bytes);
+        assert_memory_equal(value, back, bytes);
+    } else if (IS("within")) {
+        p->within = atof(rest);
+    } else if (IS("in")) {
+        p->in_bytes = read_words(rest, sample_bytes(&p->g.fmt[0]), p->in);
+    } else if (IS("out")) {
+        on_out(p, rest);
+    } else if (IS("calls")) {
+        char want[200];
+        snprintf(want, sizeof want, " %.*s", (int)strcspn(rest, "\n"), rest);
+        assert_string_equal(p->calls, want);
+    } else {
+        fail_here(p, line);
+    }
+}
+
+static void every_installed_node_answers_its_golden_file(void **state)
+{
+    (void)state;
+    static const char *const nodes[] = {
+#define TW_NODE(id, name) #name,
+#include "engine/node/nodes.def"
+    };
+    static char line[LINE_MAX_BYTES];
+    static play_t p;
+    for (size_t i = 0; i < TW_COUNT(nodes); i++) {
+        char path[80];
+        snprintf(path, sizeof path, "tests/golden/nodes/%s.txt", nodes[i]);
+        FILE *f = fopen(path, "r");
+        if (f == NULL) {
+            fail_msg("%s is missing (run from the repository root; new node types need one)", path);
+        }
+        p = (play_t){.node = nodes[i]};
+        while (fgets(line, sizeof line, f) != NULL) {
+            on_line(&p, line);
+        }
+        fclose(f);
+        on_case(&p, "");
+        assert_true(p.runs > 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_installed_node_answers_its_golden_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

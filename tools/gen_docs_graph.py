@@ -1,0 +1,90 @@
+"""gen_docs_graph.py [--check]: the tag tables of docs/GRAPH_LANGUAGE.md from the .def files.
+
+A table stands between `<!-- table NAME -->` and `<!-- end -->`. With --check nothing is written and
+the exit status says whether the page is up to date.
+"""
+import re
+import sys
+
+DOC = "docs/GRAPH_LANGUAGE.md"
+GRAPH = "host_tools/graphc/graph_tags.def"
+MANIFEST = "engine/board/manifest_tags.def"
+WHERE = {"TOP": "graph", "ANY": "anywhere", "FORMAT": "format", "IO": "stream_io", "NODE": "node",
+         "CODE": "node, script", "ARC": "arc"}
+
+
+def rows(path):
+    """(macro, arguments) of each row; strings lose their quotes."""
+    for line in open(path):
+        m = re.match(r"(TW_\w+)\((.*)\)\s*$", line)
+        if m:
+            args = re.findall(r'"((?:[^"\\]|\\.)*)"|([^,\s][^,]*)', m.group(2))
+            yield m.group(1), [a if a or not b else b.strip() for a, b in args]
+
+
+def code(text):
+    return "`" + text.replace("|", "\\|") + "`" if text else ""
+
+
+def cell(text):
+    return text.replace("|", "\\|").replace('\\"', '"')
+
+
+def limits(lo, hi):
+    hi = "2^32-1" if hi.startswith("4294967295") else hi
+    return f"{lo}..{hi}"
+
+
+def table(head, lines):
+    return "\n".join([head, "|" + "---|" * (head.count("|") - 1)] + lines)
+
+
+def graph():
+    out = []
+    for macro, a in rows(GRAPH):
+        if macro == "TW_GRAPH_INT":
+            tag, where, _, lo, hi, dflt, text = a
+            out.append((tag, WHERE[where], limits(lo, hi), dflt, text))
+        elif macro == "TW_GRAPH_CALL":
+            tag, where, _, args, dflt, text = a
+            out.append((tag, WHERE[where], args, dflt, text))
+        elif macro == "TW_GRAPH_SKIP":
+            tag, where, args, dflt, text = a
+            out.append((tag, WHERE[where], args, dflt, text + "; no effect yet"))
+        elif macro == "TW_GRAPH_ALIAS":
+            alias, tag, text = a
+            out.append((alias, "", "", "", f"{text} of {code(tag)}"))
+    return table("| tag | inside | value | default | meaning |",
+                 [f"| {code(t)} | {w} | {cell(v)} | {cell(d)} | {cell(x)} |" for t, w, v, d, x in out])
+
+
+def manifest(kind):
+    out = []
+    for macro, a in rows(MANIFEST):
+        if macro == f"TW_{kind}_FIELD":
+            tag, _, lo, hi, dflt, text = a
+            out.append((tag, limits(lo, hi), dflt, text))
+        elif macro == f"TW_{kind}_CALL":
+            tag, _, args, dflt, text = a
+            out.append((tag, args, dflt, text))
+        elif macro == f"TW_{kind}_SKIP":
+            tag, args, dflt, text = a
+            out.append((tag, args, dflt, text + "; no effect yet"))
+    return table("| tag | value | default | meaning |",
+                 [f"| {code(t)} | {cell(v)} | {cell(d)} | {cell(x)} |" for t, v, d, x in out])
+
+
+def main():
+    old = open(DOC).read()
+    new = old
+    for name, text in (("graph", graph()), ("node", manifest("NODE")), ("io", manifest("IO"))):
+        mark = re.compile(rf"(<!-- table {name} -->\n).*?(<!-- end -->)", re.S)
+        if not mark.search(new):
+            sys.exit(f"{DOC}: no <!-- table {name} -->")
+        new = mark.sub(lambda m: m.group(1) + text + "\n" + m.group(2), new)
+    if "--check" in sys.argv[1:]:
+        sys.exit(f"{DOC} is out of date: run tools/gen_docs_graph.py" if new != old else 0)
+    open(DOC, "w").write(new)
+
+
+main()

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Write the generated tables of docs/SCRIPT_ISA.md from engine/script/*.def.
+
+Each table stands between `<!-- BEGIN name: file -->` and `<!-- END name -->`; the rest of the page is
+written by hand. With --check nothing is written and a stale page is an error.
+"""
+import csv
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "SCRIPT_ISA.md"
+
+# Encodings and operands of the forms, as script_opcodes.def describes them.
+FORMS = {
+    "CLABEL": ("C k7", "#k"), "CREL": ("C s7", "n"), "CSYS": ("C k7", "k"), "CAPP": ("C 0 k6", "k"),
+    "CSCR": ("C 1 k6", "k"), "LABEL": ("0 k7", "#k"), "MASK": ("00 m6", "m"), "K8": ("k8", "k"),
+    "XY": ("X Y", "X Y"), "LOAD": ("X P", "X *P"), "LOADI": ("X P", "X *P+"), "STORE": ("P Y", "*P Y"),
+    "STOREI": ("P Y", "*P+ Y"), "LIT": ("R 0 T, literal", "T R k"), "PR": ("P R", "P R"), "RP": ("P R", "P R"),
+    "PT": ("P T", "P T"), "RS8": ("R s8", "R k"), "RN6": ("R kk n6", "R n"), "FIELD": ("R q D, word", "R D lsb len"),
+    "NONE": ("00", ""), "X": ("X 0", "X"), "XT": ("X T", "X T"), "RANGE": ("X Y", "X Y"),
+}
+
+
+def rows(name, macro):
+    text = (ROOT / "engine" / "script" / name).read_text()
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    yield from csv.reader(re.findall(rf"^{macro}\((.*)\)$", text, flags=re.M), skipinitialspace=True)
+
+
+def cell(text):
+    return text.replace("|", "\\|")
+
+
+def word(key, form):
+    """High byte of the word, and what the low byte holds."""
+    if form == "CSCR":
+        return "04"
+    high = f"{key:02X}"
+    return high[0] + "R" if form in ("LIT", "RS8", "RN6", "FIELD") else high
+
+
+def opcodes():
+    yield "| high byte | low byte | text | cost | meaning |"
+    yield "|---|---|---|---|---|"
+    for key, _, mnemonic, form, _, cost, meaning in rows("script_opcodes.def", "TW_SOP"):
+        bits, operands = FORMS[form]
+        low = bits
+        if form == "RN6":
+            low = f"{int(key, 16) & 3:02b} n6"
+        elif form == "FIELD":
+            low = f"{int(key, 16) & 15:X} D, word"
+        elif form == "LIT":
+            low = "0 T, literal"
+        elif form == "RS8":
+            low = "s8"
+        text = f"{mnemonic} {operands}".strip()
+        if form.startswith("C"):
+            text += f"`, `c{text}"
+        yield f"| `{word(int(key, 16), form)}` | {low} | `{text}` | {cost} | {cell(meaning)} |"
+
+
+def syscalls():
+    yield "| k | name | pops | arguments |"
+    yield "|---|---|---|---|"
+    for k, _, name, pops, privileged, arguments in rows("script_syscalls.def", "TW_SYSCALL"):
+        mark = " (privileged)" if privileged == "1" else ""
+        yield f"| {k} | `{name}`{mark} | {pops} | {cell(arguments)} |"
+
+
+def types():
+    yield "| code | type | bytes | data line |"
+    yield "|---|---|---|---|"
+    for code, _, name, size, data in rows("script_types.def", "TW_STYPE"):
+        yield f"| {code} | `{name}` | {size} | `{data}` |"
+
+
+def main():
+    page = PAGE.read_text()
+    fresh = page
+    for name, table in (("opcodes", opcodes), ("syscalls", syscalls), ("types", types)):
+        begin, end = f"<!-- BEGIN {name}: script_{name}.def -->", f"<!-- END {name} -->"
+        if page.count(begin) != 1 or page.count(end) != 1:
+            sys.exit(f"{PAGE}: markers of table '{name}' missing")
+        head, rest = fresh.split(begin)
+        tail = rest.split(end)[1]
+        fresh = head + begin + "\n" + "\n".join(table()) + "\n" + end + tail
+    if "--check" in sys.argv[1:]:
+        if fresh != page:
+            sys.exit(f"{PAGE.relative_to(ROOT)} is stale: run tools/gen_docs_script.py")
+    else:
+        PAGE.write_text(fresh)
+
+
+if __name__ == "__main__":
+    main()
