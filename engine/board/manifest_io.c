@@ -66,7 +66,8 @@ static bool read_length(reader_t *r)
     if (!take_prefix(r, "frame length in samples (1) or ms (0)", 1, &samples)) {
         return false;
     }
-    return tw_take_options(r->t, "frame length", NULL, 0, 1e9, samples ? &r->m->frame_length : &r->m->frame_duration_ms);
+    return tw_take_options(r->t, "frame length", NULL, 0, 1e9,
+                           samples ? &r->m->frame_length : &r->m->frame_duration_ms);
 }
 
 static bool read_duration(reader_t *r)

@@ -83,7 +83,14 @@ bool tw_take_options(tw_text_t *t, const char *what, tw_name_fn names, double lo
 bool tw_take_code(tw_text_t *t, const char *what, tw_name_fn names, int64_t hi, int64_t *v);
 
 /** One field of a record, filled from one integer, number or option set. */
-typedef enum tw_field_kind { TW_FIELD_U8, TW_FIELD_U16, TW_FIELD_U32, TW_FIELD_I32, TW_FIELD_F32, TW_FIELD_F64 } tw_field_kind_t;
+typedef enum tw_field_kind {
+    TW_FIELD_U8,
+    TW_FIELD_U16,
+    TW_FIELD_U32,
+    TW_FIELD_I32,
+    TW_FIELD_F32,
+    TW_FIELD_F64
+} tw_field_kind_t;
 #define TW_FIELD_KIND(type, field)                                                                          \
     _Generic(((type *)0)->field, uint8_t: TW_FIELD_U8, uint16_t: TW_FIELD_U16, uint32_t: TW_FIELD_U32,     \
              int32_t: TW_FIELD_I32, float: TW_FIELD_F32, double: TW_FIELD_F64)

@@ -99,10 +99,22 @@ static bool room(g_parser_t *p, uint8_t **data, uint32_t n, uint32_t *cap, uint3
 {
     while (*cap < n + more) {
         if (n + more > G_PARAMS_MAX || !g_grow(data, *cap, cap, 1)) {
-            tw_text_error(p->t, NULL, "data of more than %u bytes", G_PARAMS_MAX);
+            tw_text_error(p->t, NULL, "a block of more than %u bytes", G_PARAMS_MAX);
             return false;
         }
     }
+    return true;
+}
+
+bool g_append(g_parser_t *p, uint8_t **data, uint32_t *n, uint32_t *cap, const void *bytes, uint32_t count)
+{
+    if (!room(p, data, *n, cap, count)) {
+        return false;
+    }
+    if (count > 0) {
+        memcpy(*data + *n, bytes, count);
+    }
+    *n += count;
     return true;
 }
 

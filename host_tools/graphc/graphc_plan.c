@@ -206,7 +206,8 @@ static bool fits(plan_t *p, const g_pos_t *pos, const region_t *r, uint64_t used
 }
 
 /* Place bytes for good. The address is from the bank's start. */
-static bool place_fixed(plan_t *p, const g_pos_t *pos, uint8_t vid, uint64_t bytes, uint32_t align, uint32_t *at, uint8_t *bank)
+static bool place_fixed(plan_t *p, const g_pos_t *pos, uint8_t vid, uint64_t bytes, uint32_t align, uint32_t *at,
+                        uint8_t *bank)
 {
     region_t *r = region(p, pos, vid);
     if (r == NULL) {
@@ -340,8 +341,8 @@ static void close_parts(plan_t *p)
         }
         region_t *bank = &p->regions[p->of_vid[r->map->orig] - 1];
         if (bank->fixed > r->map->start) {
-            g_error(p->m, &r->map->pos, "bank %u itself needs %llu bytes, which reach into the part at %u", bank->bank->vid,
-                    (unsigned long long)bank->fixed, r->map->start);
+            g_error(p->m, &r->map->pos, "bank %u itself needs %llu bytes, which reach into the part at %u",
+                    bank->bank->vid, (unsigned long long)bank->fixed, r->map->start);
         }
         for (uint32_t k = 0; k < i; k++) {
             const region_t *o = &p->regions[k];
@@ -349,7 +350,8 @@ static void close_parts(plan_t *p)
                 continue;
             }
             if (o->fixed > 0 || r->fixed > 0) {
-                g_error(p->m, &r->map->pos, "parts %u and %u overlap, and not both hold working memory only", o->map->vid, r->map->vid);
+                g_error(p->m, &r->map->pos, "parts %u and %u overlap, and not both hold working memory only",
+                        o->map->vid, r->map->vid);
             }
         }
     }

@@ -189,8 +189,8 @@ char *g_report(const g_model_t *m, uint32_t image_bytes);
 char *g_report_json(const g_model_t *m, uint32_t image_bytes);
 
 /** The whole compiler over any source of texts; `platform` is read already. */
-bool g_compile(const char *path, const tw_graphc_opts_t *opts, const tw_platform_t *platform, const tw_text_source_t *src,
-               tw_graphc_out_t *out);
+bool g_compile(const char *path, const tw_graphc_opts_t *opts, const tw_platform_t *platform,
+               const tw_text_source_t *src, tw_graphc_out_t *out);
 
 /* ---- shared inside the parser ------------------------------------------------- */
 
@@ -222,11 +222,13 @@ typedef struct g_parser {
     uint32_t script;                    /* being read, G_NONE none */
     bool has_tag;                       /* first byte of the parameters seen */
     g_pos_t asm_at;
-    char *asm_text;
+    uint8_t *asm_text;
     uint32_t asm_bytes, asm_cap, asm_lines;
     uint8_t *data;                      /* bytes of the block being read */
     uint32_t data_bytes, data_cap, literal_bytes, literal_cap;
     uint8_t *literals;
+    uint8_t literal_dir[64][4];         /* label, type, offset of each literal line */
+    uint32_t n_literals;
 } g_parser_t;
 
 g_pos_t g_here(const g_parser_t *p, const tw_tok_t *tok);
@@ -234,6 +236,8 @@ g_pos_t g_here(const g_parser_t *p, const tw_tok_t *tok);
 g_script_t *g_script_here(g_parser_t *p);
 /** One data line "N type; v1 .. vN" appended to *data. @return its type's name, NULL after an error */
 const char *g_take_data(g_parser_t *p, uint8_t **data, uint32_t *n, uint32_t *cap);
+/** Append `count` bytes to *data, which grows; false after an error. */
+bool g_append(g_parser_t *p, uint8_t **data, uint32_t *n, uint32_t *cap, const void *bytes, uint32_t count);
 /** True when the line begins a data line. */
 bool g_is_data(const tw_text_t *t);
 bool g_code_line(g_parser_t *p);
