@@ -176,10 +176,13 @@ static void set_periods(tw_graph_t *g)
     g->period_s = block != NULL ? block->samples / (double)block->rate_hz : 0.001;
     for (uint32_t i = 0; i < g->n_ios; i++) {
         const tw_format_t *f = io_format(g, i);
-        if (g->ios[i].rated && block != NULL) {
+        g->ios[i].rated = g->ios[i].rated && block != NULL;
+        if (g->ios[i].rated) {
             g->ios[i].step = (double)block->samples * (double)f->rate_hz;
             g->ios[i].period = (double)block->rate_hz * f->samples;
-            g->ios[i].phase = g->ios[i].period - g->ios[i].step; /* due in the first block */
+            /* due in the first block, with all frames a block holds */
+            const double first = g->ios[i].period - g->ios[i].step;
+            g->ios[i].phase = first > 0 ? first : 0;
         }
     }
 }

@@ -189,6 +189,46 @@ static void holes_are_filled_by_policy_and_counted(void **state)
     }
 }
 
+/* A high QoS output makes the amplifier a source: it does not wait for input. */
+static void a_source_runs_at_the_rate_of_its_output(void **state)
+{
+    (void)state;
+    for (uint32_t frames = 1; frames <= 4; frames++) {
+        tw_ib_init(&ib);
+        const uint32_t f = tw_ib_format(&ib, TW_RAW_S16, 1, RIG_SAMPLES, 16000.0f), g = tw_ib_format(&ib, TW_RAW_S16, 1, 4, 16000.0f);
+        const uint16_t in = (uint16_t)tw_ib_arc(&ib, TW_IB_IO, 0, 0, 0, f, f, RIG_FRAME);
+        const uint16_t out = (uint16_t)tw_ib_arc(&ib, 0, 1, TW_IB_IO, 0, f, g, RIG_FRAME * frames);
+        tw_ib_io(&ib, 0, false, in, f);
+        tw_ib_io(&ib, 4, true, out, g);
+        tw_ib_node(&ib, rig_type("ARM/arm_stream_amplifier"), 1, 1, (uint16_t[]){in, (uint16_t)(out | 1u << 13)});
+        start();
+        ticks(100);
+        assert_in_range(rig.out_bytes[4], 100 * RIG_FRAME - 8, 100 * RIG_FRAME + 8);
+        rig_close(&rig);
+    }
+}
+
+static void a_frame_without_room_fades_into_the_newest(void **state)
+{
+    (void)state;
+    rig_chain_open(&ib);
+    tw_ib_arc_policy(&ib, 0, 0, 1);
+    tw_ib_node_script(&ib, 0, add_script("eqk r0 9\nret\n", 2, 1, 0));
+    start();
+    ticks(2); /* 0..15 waits in the arc, 16..31 came on top */
+    assert_int_equal(tw_engine_put_script_off(rig.engine, 0, 0, true), TW_OK);
+    assert_int_equal(tw_engine_put_arc_read(rig.engine, 9, 0, 4096), TW_OK);
+    (void)tw_engine_publish(rig.engine);
+    ticks(1);
+    tw_engine_reply_t reply;
+    uint8_t data[RIG_FRAME];
+    assert_true(rig_reply(&rig, 9, &reply, data, sizeof data));
+    for (int i = 0; i < RIG_SAMPLES; i++) {
+        assert_int_equal((int16_t)tw_get_le16(data + 2 * i), i + (i + 1)); /* i (1-w) + (i+16) w, w = (i+1)/16 */
+    }
+    rig_close(&rig);
+}
+
 /* The node is kept from running by its script, so its input arc (two frames) overflows. */
 static void full_arcs_lose_what_their_policy_says(void **state)
 {
@@ -353,6 +393,8 @@ int main(void)
         cmocka_unit_test(frames_may_differ_along_the_chain),
         cmocka_unit_test(an_io_of_longer_frames_is_due_less_often),
         cmocka_unit_test(holes_are_filled_by_policy_and_counted),
+        cmocka_unit_test(a_source_runs_at_the_rate_of_its_output),
+        cmocka_unit_test(a_frame_without_room_fades_into_the_newest),
         cmocka_unit_test(full_arcs_lose_what_their_policy_says),
         cmocka_unit_test(scripts_run_before_and_after_their_node),
         cmocka_unit_test(a_script_sets_parameters_as_a_host_would),
