@@ -78,9 +78,15 @@ static void abort_blob(tw_client_t *c, const upload_t *u)
     c->err = why;
 }
 
-/* Connection lost, not refused: worth another try with the token the device gave. */
-static bool try_again(tw_client_t *c, unsigned *left)
+/* Connection lost, not refused: worth another try with the token the device gave. A device that has started
+ * again does not know the token: from the beginning, then. */
+static bool try_again(tw_client_t *c, upload_t *u, unsigned *left)
 {
+    if (c->err.detail == (uint32_t)-TW_E_BLOB_NONE && u->open.token.size && *left) {
+        u->open.token.size = 0;
+        (*left)--;
+        return true;
+    }
     while (c->err.kind == TW_CLIENT_CLOSED && *left) {
         (*left)--;
         if (tw_client_reconnect(c)) {
@@ -107,7 +113,7 @@ bool tw_client_upload(tw_client_t *c, uint32_t kind, const char *name, const uin
     }
     unsigned left = RECONNECTS;
     bool ok;
-    while (!(ok = send_blob(c, &u)) && try_again(c, &left)) {
+    while (!(ok = send_blob(c, &u)) && try_again(c, &u, &left)) {
     }
     if (!ok) {
         abort_blob(c, &u);

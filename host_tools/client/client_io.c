@@ -186,7 +186,7 @@ pump_t client_pump(tw_client_t *c, int64_t until_ms)
         return PUMP_LOST;
     }
     if (got <= 0) {
-        return left <= 0 || got == 0 ? PUMP_TIMEOUT : PUMP_OK;
+        return client_now_ms() >= until_ms ? PUMP_TIMEOUT : PUMP_OK;
     }
     return fd.revents & ~POLLOUT ? receive(c) : PUMP_OK;
 }

@@ -3,6 +3,7 @@
 #include <pb_decode.h>
 #include <stdlib.h>
 
+enum { DOWNLOAD_MAX = 256 << 20 }; /* a device that never ends its stream fills no more memory than this */
 enum { OFFSET = 8 }; /* u64 in front of the bytes of a data frame */
 
 bool tw_bytes_add(tw_bytes_t *b, const void *data, size_t n)
@@ -102,7 +103,7 @@ static bool take_chunk(void *ctx, const uint8_t *p, uint32_t n)
         d->gap = true;
         return false;
     }
-    d->memory = !tw_bytes_add(d->out, p + OFFSET, n - OFFSET);
+    d->memory = d->out->n + n > DOWNLOAD_MAX || !tw_bytes_add(d->out, p + OFFSET, n - OFFSET);
     return !d->memory;
 }
 

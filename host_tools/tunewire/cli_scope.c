@@ -16,18 +16,21 @@ float cli_dbfs(double fraction)
 
 void cli_trace_mark(tw_trace_t *t)
 {
-    t->power = 0;
-    t->peak = 0;
-    t->n = 0;
+    t->marked = true;
 }
 
 void cli_trace_add(tw_trace_t *t, float lo, float hi, double mean_square)
 {
+    if (t->marked) {
+        t->marked = false;
+        t->power = 0;
+        t->peak = 0;
+        t->n = 0;
+    }
     t->lo[t->at] = lo;
     t->hi[t->at] = hi;
     t->at = (t->at + 1) % SCOPE_POINTS;
     t->n++;
-    t->any = true;
     t->power += (mean_square - t->power) / t->n;
     t->peak = fmaxf(t->peak, fmaxf(fabsf(lo), fabsf(hi)));
 }

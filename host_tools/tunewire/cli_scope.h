@@ -18,14 +18,14 @@ typedef struct tw_trace {
     float peak;          /* of recent points */
     float held_db;       /* peak hold */
     double held_s;       /* when it was reached */
-    bool any;
+    bool marked;         /* the next point starts a new picture */
 } tw_trace_t;
 
 /** dB of a fraction of full scale; -120 at the bottom. */
 float cli_dbfs(double fraction);
 /** A point: the range of values in it, and the mean square. */
 void cli_trace_add(tw_trace_t *t, float lo, float hi, double mean_square);
-/** Start a new picture: level and peak are of the points from here on. */
+/** Start a new picture: level and peak are of the points that come now; until one does, of those before. */
 void cli_trace_mark(tw_trace_t *t);
 /** Peak hold at time `now_s`: kept for 1.5 s, then falling 20 dB a second. */
 float cli_trace_hold(tw_trace_t *t, double now_s);

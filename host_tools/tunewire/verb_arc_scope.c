@@ -30,7 +30,8 @@ typedef struct view {
 typedef struct scope {
     tw_cli_t *cli;
     tunewire_v1_SubReq_Mode mode;
-    unsigned columns, drawn; /* lines of the last picture */
+    unsigned columns, lines; /* of the terminal, what we use of it */
+    unsigned drawn;          /* lines of the last picture */
     view_t views[ARCS_MAX];
     int n;
 } scope_t;
@@ -148,41 +149,88 @@ static void end_line(scope_t *s)
     s->drawn++;
 }
 
-static void draw_trace(scope_t *s, const view_t *v, unsigned ch, double now)
+/* What the points allow to say: of minmax no mean, of rms no peak. */
+static const struct {
+    const char *level, *top;
+} words[] = {
+    [tunewire_v1_SubReq_Mode_RAW] = {"rms", "peak"},
+    [tunewire_v1_SubReq_Mode_MINMAX] = {"peak", "hold"},
+    [tunewire_v1_SubReq_Mode_RMS] = {"rms", "max"},
+    [tunewire_v1_SubReq_Mode_LAST] = {"rms", "peak"},
+};
+
+static float level_of(const scope_t *s, const tw_trace_t *t)
 {
-    tw_trace_t *t = (tw_trace_t *)&v->trace[ch];
-    FILE *f = s->cli->out;
-    char row[3 * SCOPE_COLUMNS_MAX + 1], meter[48];
+    return cli_dbfs(s->mode == tunewire_v1_SubReq_Mode_MINMAX ? (double)t->peak : sqrt(t->power));
+}
+
+/* Name, meter and numbers in one line; never wider than the picture, or a terminal would wrap it. */
+static void draw_head(scope_t *s, const view_t *v, unsigned ch, float level, float held, float scale)
+{
+    char meter[SCOPE_COLUMNS_MAX], numbers[80];
+    const char *colour = held >= -0.1f ? "\033[31m" : held > -6 ? "\033[33m" : "\033[32m";
+    int n = snprintf(numbers, sizeof numbers, " %s %6.1f %s %6.1f dBFS x%-4g", words[s->mode].level,
+                     (double)level, words[s->mode].top, (double)held, 1 / (double)scale);
+    if (v->dropped) {
+        n += snprintf(numbers + n, sizeof numbers - (size_t)n, " %u dropped", v->dropped);
+    }
+    const int name = (int)tw_min_u32((uint32_t)strlen(v->label[ch]), s->columns / 3);
+    const int width = (int)s->columns - name - n - 3;
+    cli_meter(level, held, width > 4 ? (unsigned)width : 0, meter, sizeof meter);
+    (void)fprintf(s->cli->out, "%s%.*s%s %s%s%s%.*s", cli_sgr(s->cli, "\033[1m"), name, v->label[ch],
+                  cli_sgr(s->cli, "\033[0m"), cli_sgr(s->cli, colour), width > 4 ? meter : "",
+                  cli_sgr(s->cli, "\033[0m"), (int)s->columns - name - 1, numbers);
+    end_line(s);
+}
+
+static void draw_trace(scope_t *s, view_t *v, unsigned ch, double now)
+{
+    tw_trace_t *t = &v->trace[ch];
+    char row[3 * SCOPE_COLUMNS_MAX + 1];
     const unsigned points = 2 * s->columns;
     const unsigned first = s->mode == tunewire_v1_SubReq_Mode_LAST ? cli_trace_trigger(t, points)
                                                                    : (t->at + SCOPE_POINTS - points) % SCOPE_POINTS;
-    const float level = cli_dbfs(sqrt(t->power)), held = cli_trace_hold(t, now), scale = scale_of(t, first, points);
-    const char *colour = held >= -0.1f ? "\033[31m" : held > -6 ? "\033[33m" : "\033[32m";
-    cli_meter(level, held, 30, meter, sizeof meter);
-    (void)fprintf(f, "%s%s%s %s%s%s rms %6.1f peak %6.1f dBFS  x%g", cli_sgr(s->cli, "\033[1m"), v->label[ch],
-                  cli_sgr(s->cli, "\033[0m"), cli_sgr(s->cli, colour), meter, cli_sgr(s->cli, "\033[0m"),
-                  (double)level, (double)held, 1 / (double)scale);
-    if (v->dropped) {
-        (void)fprintf(f, "  %u dropped", v->dropped);
-    }
-    end_line(s);
+    const float scale = scale_of(t, first, points);
+    draw_head(s, v, ch, level_of(s, t), cli_trace_hold(t, now), scale);
     for (unsigned r = 0; r < SCOPE_ROWS; r++) {
         cli_trace_row(t, first, s->columns, r, scale, row);
-        (void)fputs(row, f);
+        (void)fputs(row, s->cli->out);
         end_line(s);
     }
     cli_trace_mark(t);
 }
 
+static void measure_terminal(scope_t *s)
+{
+    struct winsize w;
+    const unsigned columns = s->columns, lines = s->lines;
+    unsigned n = 80;
+    s->lines = UINT32_MAX; /* paper has no end */
+    if (s->cli->out_tty && ioctl(fileno(s->cli->out), TIOCGWINSZ, &w) == 0 && w.ws_col && w.ws_row) {
+        n = w.ws_col;
+        s->lines = w.ws_row;
+    }
+    n = n > MARGIN + 20 ? n - MARGIN : 20;
+    s->columns = n < SCOPE_COLUMNS_MAX / 2 ? n : SCOPE_COLUMNS_MAX / 2; /* the other half is for the trigger */
+    if (s->drawn && (columns != s->columns || lines != s->lines)) {
+        (void)fputs("\033[H\033[2J", s->cli->out); /* where the old lines are now nobody knows */
+        s->drawn = 0;
+    }
+}
+
+/* Traces that find no room are left out: a picture higher than the terminal cannot be redrawn in place. */
 static void draw(scope_t *s, double now)
 {
+    measure_terminal(s);
     if (s->cli->out_tty && s->drawn) {
         (void)fprintf(s->cli->out, "\033[%uA", s->drawn);
     }
     s->drawn = 0;
     for (int i = 0; i < s->n; i++) {
         for (unsigned ch = 0; ch < s->views[i].channels; ch++) {
-            draw_trace(s, &s->views[i], ch, now);
+            if (s->drawn == 0 || s->drawn + 1 + SCOPE_ROWS < s->lines) {
+                draw_trace(s, &s->views[i], ch, now);
+            }
         }
     }
     (void)fflush(s->cli->out);
@@ -193,9 +241,9 @@ static void print_lines(scope_t *s, double start, double now)
     for (int i = 0; i < s->n; i++) {
         for (unsigned ch = 0; ch < s->views[i].channels; ch++) {
             tw_trace_t *t = &s->views[i].trace[ch];
-            (void)fprintf(s->cli->out, "%.1f s  %s  rms %.1f dBFS  peak %.1f dBFS  dropped %u\n", now - start,
-                          s->views[i].label[ch], (double)cli_dbfs(sqrt(t->power)),
-                          (double)cli_dbfs((double)t->peak), s->views[i].dropped);
+            (void)fprintf(s->cli->out, "%.1f s  %s  %s %.1f dBFS  %s %.1f dBFS  dropped %u\n", now - start,
+                          s->views[i].label[ch], words[s->mode].level, (double)level_of(s, t), words[s->mode].top,
+                          (double)cli_trace_hold(t, now), s->views[i].dropped);
             cli_trace_mark(t);
         }
     }
@@ -222,17 +270,6 @@ static bool read_mode(tw_cli_t *cli, tunewire_v1_SubReq_Mode *mode)
         (void)cli_fail(cli, CLI_USAGE, text, "raw, minmax or rms", "no such mode");
     }
     return !text;
-}
-
-static unsigned terminal_columns(const tw_cli_t *cli)
-{
-    struct winsize w;
-    unsigned n = 80;
-    if (cli->out_tty && ioctl(fileno(cli->out), TIOCGWINSZ, &w) == 0 && w.ws_col) {
-        n = w.ws_col;
-    }
-    n = n > MARGIN + 20 ? n - MARGIN : 20;
-    return n < SCOPE_COLUMNS_MAX / 2 ? n : SCOPE_COLUMNS_MAX / 2; /* the other half is for the trigger */
 }
 
 static uint32_t samples_per_point(const scope_t *s, const tunewire_v1_ArcInfo *arc)
@@ -341,7 +378,7 @@ int verb_arc_scope(tw_cli_t *cli)
     }
     s->cli = cli;
     s->mode = mode;
-    s->columns = terminal_columns(cli);
+    measure_terminal(s);
     const bool hide = cli->out_tty && !cli->json;
     int code = CLI_OK;
     if (!open_views(s)) {
