@@ -7,7 +7,7 @@ void tw_server_log(tw_server_t *s, uint32_t level, uint32_t src, const char *tex
         return;
     }
     tw_log_line_t *line = &s->log[s->log_seq & (TW_LOG_LINES - 1)];
-    line->t_us = tw_now(s);
+    line->t_us = tw_clock(s);
     line->level = (uint8_t)level;
     line->src = (uint8_t)src;
     tw_copy_str(line->text, sizeof line->text, text);

@@ -296,9 +296,8 @@ static void announce(const daemon_t *d)
     fflush(stdout);
 }
 
-static void report_late(daemon_t *d)
+static void report_late(daemon_t *d, int64_t now_ns)
 {
-    const int64_t now_ns = port_now_ns();
     if (now_ns < d->report_at_ns) {
         return;
     }
@@ -319,16 +318,28 @@ static uint32_t min3(uint32_t a, uint32_t b, uint32_t c)
     return tw_min_u32(a, tw_min_u32(b, c));
 }
 
+/* Housekeeping when it is due or somebody waits for the engine; otherwise a call costs its own work only. */
+static int64_t keep_house(daemon_t *d, int64_t now_ns)
+{
+    const uint32_t board_us = tw_board_linux_service(d->board);
+    const uint32_t server_us = tw_server_poll(d->server);
+    report_late(d, now_ns);
+    return now_ns + 1000 * (int64_t)min3(board_us, server_us, MAX_WAIT_US);
+}
+
 static bool serve(daemon_t *d)
 {
+    int64_t due_ns = 0;
     while (!atomic_load(&ending)) {
-        const uint32_t board_us = tw_board_linux_service(d->board);
-        const uint32_t server_us = tw_server_poll(d->server);
-        if (tw_phy_tcp_poll(d->phy, min3(board_us, server_us, MAX_WAIT_US)) != TW_OK) {
+        const int64_t now_ns = port_now_ns();
+        if (now_ns >= due_ns || tw_server_waiting(d->server)) {
+            due_ns = keep_house(d, now_ns);
+        }
+        const int64_t wait_us = (due_ns - now_ns) / 1000;
+        if (tw_phy_tcp_poll(d->phy, wait_us > 0 ? (uint32_t)wait_us : 0) != TW_OK) {
             log_line(TW_LOG_ERROR, "waiting for connections failed: stopping");
             return false;
         }
-        report_late(d);
     }
     return true;
 }

@@ -149,7 +149,7 @@ tw_err_t tw_server_init(tw_server_t **out, const tw_server_cfg_t *cfg, void *mem
     s->list = l.list;
     s->scratch_bytes = l.scratch_bytes;
     s->upload = l.upload;
-    s->start_us = tw_now(s);
+    s->start_us = tw_clock(s);
     s->random_seq = cfg->boot_id ^ s->start_us;
     s->schema_crc = tw_crc32c(0, tw_schema, tw_schema_bytes);
     memset(s->log_level, TW_LOG_INFO, sizeof s->log_level);
@@ -191,6 +191,7 @@ static void make_room(tw_server_t *s)
 static void *opened(void *ctx, tw_phy_link_t *link, const char *name)
 {
     tw_server_t *s = ctx;
+    (void)tw_clock(s);
     tw_peer_t *p = free_peer(s);
     if (p == NULL) {
         tw_count(s, TW_CNT_REFUSED);
@@ -249,7 +250,7 @@ static void on_event(tw_peer_t *p, const tw_conn_event_t *ev)
 
 static void received(void *ctx, void *conn, const uint8_t *bytes, size_t n)
 {
-    (void)ctx;
+    (void)tw_clock(ctx);
     tw_peer_t *p = conn;
     size_t at = 0, used;
     tw_conn_event_t ev;
@@ -321,6 +322,7 @@ static void closed(void *ctx, void *conn, tw_err_t why)
 {
     (void)why;
     tw_server_t *s = ctx;
+    (void)tw_clock(s);
     tw_peer_t *p = conn;
     s->gone_frames[0] += p->conn.frames_in;
     s->gone_frames[1] += p->conn.frames_out;
@@ -413,10 +415,15 @@ static uint32_t until(const tw_server_t *s, uint64_t now, uint64_t next, bool st
     return us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
 }
 
+bool tw_server_waiting(const tw_server_t *s)
+{
+    return s->first_deferred != UINT16_MAX || s->swap_token != 0 || s->live_subs > 0;
+}
+
 uint32_t tw_server_poll(tw_server_t *s)
 {
+    const uint64_t now = tw_clock(s);
     drain_engine(s);
-    const uint64_t now = tw_now(s);
     uint64_t next = TW_NEVER;
     tw_deferred_expire(s, now);
     tw_txn_expire(s, now, &next);

@@ -52,6 +52,9 @@ tw_phy_user_t tw_server_phy_user(tw_server_t *s);
  */
 uint32_t tw_server_poll(tw_server_t *s);
 
+/** True while a call waits for the engine or a subscription runs: poll again now, not at the time last given. */
+bool tw_server_waiting(const tw_server_t *s);
+
 /** Load and start a graph image as the device's own (boot graph). As Graph.Load. */
 tw_err_t tw_server_boot_graph(tw_server_t *s, const uint8_t *image, uint32_t bytes, tw_fault_t *fault);
 

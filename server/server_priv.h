@@ -223,7 +223,7 @@ typedef struct tw_log_line {
 struct tw_server {
     tw_server_cfg_t cfg;
     tw_engine_t *e;
-    uint64_t start_us;
+    uint64_t start_us, now_us;
     uint64_t counters[TW_CNT_COUNT];
     uint64_t gone_frames[3]; /* in, out, bad of connections that are gone */
     uint32_t schema_crc;
@@ -260,10 +260,19 @@ struct tw_server {
     uint8_t random_state[16];
 };
 
+/** Read the clock: once at every entry into the server, not once a call. */
+static inline uint64_t tw_clock(tw_server_t *s)
+{
+    s->now_us = s->cfg.port->now_us(s->cfg.port->ctx);
+    return s->now_us;
+}
+
+/** Time of this entry into the server [us]. */
 static inline uint64_t tw_now(const tw_server_t *s)
 {
-    return s->cfg.port->now_us(s->cfg.port->ctx);
+    return s->now_us;
 }
+
 static inline void tw_count(tw_server_t *s, unsigned counter)
 {
     s->counters[counter]++;

@@ -5,6 +5,11 @@
  */
 #pragma once
 
+/* base */
+#ifndef TW_CRC_SMALL
+#define TW_CRC_SMALL 0 /* 1: CRC-16 by a table of 32 bytes instead of 512 */
+#endif
+
 /* protocol/server */
 #ifndef TW_MAX_FRAME
 #define TW_MAX_FRAME 1024u /* header + payload [bytes], negotiated down to 256 */
