@@ -1,12 +1,12 @@
 /* manifest_io.c - reads one IO manifest: domain, direction, option sets, extra tags. Knows no file and no board. */
 #include "engine/base/bytes.h"
-#include "engine/board/manifest_text.h"
+#include "engine/board/manifest_lex.h"
 #include <stdio.h>
 
 typedef struct reader {
     tw_io_manifest_t *m;
     tw_text_t *t;
-    unsigned bare; /* bare lines seen: name, domain */
+    unsigned bare;                 /* bare lines seen: name, domain */
     bool has_direction, is_output; /* said by io_direction_rx0tx1, else by the domain's name */
 } reader_t;
 

@@ -1,5 +1,5 @@
 /* manifest_node.c - reads one node manifest: arcs, memory formulas, services. Knows no file and no graph. */
-#include "engine/board/manifest_text.h"
+#include "engine/board/manifest_lex.h"
 #include "engine/base/bytes.h"
 #include <stdio.h>
 

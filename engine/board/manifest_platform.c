@@ -6,7 +6,7 @@
  */
 #include "engine/base/bytes.h"
 #include "engine/base/crc.h"
-#include "engine/board/manifest_text.h"
+#include "engine/board/manifest_lex.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -9,11 +9,10 @@ static const struct type {
     kind_t kind;
     uint8_t bytes;
 } types[] = {
-    {"i8", SIGNED, 1},   {"s8", SIGNED, 1},   {"u8", UNSIGNED, 1},  {"h8", HEX, 1},
-    {"i16", SIGNED, 2},  {"s16", SIGNED, 2},  {"u16", UNSIGNED, 2}, {"h16", HEX, 2},
-    {"i32", SIGNED, 4},  {"s32", SIGNED, 4},  {"u32", UNSIGNED, 4}, {"h32", HEX, 4},
-    {"i64", SIGNED, 8},  {"s64", SIGNED, 8},  {"u64", UNSIGNED, 8}, {"h64", HEX, 8},
-    {"f32", FLOAT, 4},   {"f64", FLOAT, 8},
+    {"i8", SIGNED, 1},    {"s8", SIGNED, 1},    {"u8", UNSIGNED, 1}, {"h8", HEX, 1},     {"i16", SIGNED, 2},
+    {"s16", SIGNED, 2},   {"u16", UNSIGNED, 2}, {"h16", HEX, 2},     {"i32", SIGNED, 4}, {"s32", SIGNED, 4},
+    {"u32", UNSIGNED, 4}, {"h32", HEX, 4},      {"i64", SIGNED, 8},  {"s64", SIGNED, 8}, {"u64", UNSIGNED, 8},
+    {"h64", HEX, 8},      {"f32", FLOAT, 4},    {"f64", FLOAT, 8},
 };
 
 static const struct type *find_type(const tw_tok_t *tok)

@@ -301,8 +301,8 @@ static void header(out_t *o, const g_model_t *m, uint32_t sequence)
     const g_control_t *c = &m->control;
     const uint32_t w[] = {
         [TW_W_MAGIC] = TW_IMG_MAGIC,
-        [TW_W_VERSION] = BITS(TW_IMG_MAJOR, TW_W1_MAJOR) | BITS(TW_IMG_MINOR, TW_W1_MINOR) |
-                         BITS(TW_IMG_HEADER_BYTES, TW_W1_HEADER),
+        [TW_W_VERSION] =
+            BITS(TW_IMG_MAJOR, TW_W1_MAJOR) | BITS(TW_IMG_MINOR, TW_W1_MINOR) | BITS(TW_IMG_HEADER_BYTES, TW_W1_HEADER),
         [TW_W_TOTAL] = o->n,
         [TW_W_PAYLOAD_CRC] = tw_crc32c(0, h + TW_IMG_HEADER_BYTES, o->n - TW_IMG_HEADER_BYTES),
         [TW_W_UID] = m->uid,

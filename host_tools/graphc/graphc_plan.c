@@ -126,10 +126,10 @@ static bool schedule(g_model_t *m)
 
 /* A bank or a part of one, while it is being filled. Sizes are 64-bit so that sums cannot wrap. */
 typedef struct region {
-    const g_map_t *map;                 /* NULL: a whole bank */
+    const g_map_t *map; /* NULL: a whole bank */
     const tw_bank_manifest_t *bank;
     uint64_t base, limit, fixed, working;
-    uint64_t thread[THREADS];           /* working bytes of each thread */
+    uint64_t thread[THREADS]; /* working bytes of each thread */
     uint64_t thread_base[THREADS];
 } region_t;
 
@@ -172,8 +172,11 @@ static bool open_regions(plan_t *p)
         if (!tw_inside(map->start, map->bytes, bank->bytes)) {
             g_error(m, &map->pos, "memory_mapping: bytes %u..%llu are not inside bank %u of %u bytes", map->start,
                     (unsigned long long)map->start + map->bytes, bank->vid, bank->bytes);
-        } else if (!add_region(p, map->vid, &(region_t){.map = map, .bank = bank, .base = tw_round_up(map->start, 16),
-                                                        .limit = (uint64_t)map->start + map->bytes})) {
+        } else if (!add_region(p, map->vid,
+                               &(region_t){.map = map,
+                                           .bank = bank,
+                                           .base = tw_round_up(map->start, 16),
+                                           .limit = (uint64_t)map->start + map->bytes})) {
             g_error(m, &map->pos, "memory_mapping: VID %u is in use", map->vid);
         }
     }

@@ -29,8 +29,12 @@ static int read_platform(void **state)
     for (unsigned i = 0; i < platform.n_banks; i++) {
         bank_bytes[platform.banks[i].vid] = platform.banks[i].bytes;
     }
-    board = (tw_board_t){.platform_id = platform.id, .services = platform.services, .ios = ios, .n_ios = platform.n_ios,
-                         .bank_bytes = bank_bytes, .n_banks = 256};
+    board = (tw_board_t){.platform_id = platform.id,
+                         .services = platform.services,
+                         .ios = ios,
+                         .n_ios = platform.n_ios,
+                         .bank_bytes = bank_bytes,
+                         .n_banks = 256};
     return 0;
 }
 
@@ -74,10 +78,10 @@ static char *read_text(void *ctx, const char *path, size_t *n)
     return copy;
 }
 
-#define IO \
+#define IO                                                                                                       \
     "format 0\n format_raw_data FP32\n format_frame_length 384\n format_nbchan 2\n format_sampling_rate 48000\n" \
     "stream_io 0\n stream_io_hwid 4\nstream_io 1\n stream_io_hwid 6\n"
-#define CHAIN \
+#define CHAIN                                                                                    \
     "arc_input 0 arm_stream_filter 0 0 0\narc arm_stream_filter 0 1 0 arm_stream_filter 1 0 0\n" \
     "arc_output 1 arm_stream_filter 1 1 0\n"
 

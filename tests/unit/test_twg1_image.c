@@ -227,8 +227,9 @@ static void scripts_carry_code_then_literals(void **state)
     assert_int_equal(w(s + 8), 3 | 1 << 4 | 4 << 8 | 1 << 16);
     assert_int_equal(field(s + 12, 15, 0), tw_crc16(TW_CRC16_INIT, out.image + code, 8 + 21));
     assert_int_equal(field(s + 12, 31, 16), 2); /* 300 instructions */
-    static const uint8_t body[] = {0x02, 0x20, 0x01, 0x00, 0x00, 0xC0, 0, 0, 0, 0, 0, 0, 0, 0, 0xF0, 0x3F, 1, 2, 3,
-                                   64, 13, 0, 0, 65, 1, 8, 0, 2, 0}; /* directory: f64 at 0, u8 at 8, 2 entries */
+    static const uint8_t body[] = {
+        0x02, 0x20, 0x01, 0x00, 0x00, 0xC0, 0, 0, 0,  0, 0, 0, 0, 0, 0xF0,
+        0x3F, 1,    2,    3,    64,   13,   0, 0, 65, 1, 8, 0, 2, 0}; /* directory: f64 at 0, u8 at 8, 2 entries */
     assert_memory_equal(out.image + code, body, sizeof body);
     assert_int_equal(w(s + 16), code + 32);
     assert_int_equal(w(s + 20), 2);
@@ -244,11 +245,23 @@ static void symbols_name_everything_in_order(void **state)
         uint16_t index;
         const char *name;
     } want[] = {
-        {1, 0, "out/gain"}, {1, 1, "filter.1"}, {1, 2, "detector.0"}, {1, 3, "script.1"},
-        {2, 0, "out.io_platform_line_out_0"}, {2, 1, "in.io_platform_audio_in_0"}, {2, 2, "filter.1-out/gain"},
-        {2, 3, "in.io_platform_data_in_0"}, {2, 4, "out.io_platform_data_out_0"}, {2, 5, "lock.script.1"},
-        {3, 0, "io_platform_audio_in_0"}, {3, 1, "io_platform_line_out_0"}, {3, 2, "io_platform_data_in_0"},
-        {3, 3, "io_platform_data_out_0"}, {4, 0, "script.0"}, {4, 1, "node.script.1"}, {5, 0, "rich"},
+        {1, 0, "out/gain"},
+        {1, 1, "filter.1"},
+        {1, 2, "detector.0"},
+        {1, 3, "script.1"},
+        {2, 0, "out.io_platform_line_out_0"},
+        {2, 1, "in.io_platform_audio_in_0"},
+        {2, 2, "filter.1-out/gain"},
+        {2, 3, "in.io_platform_data_in_0"},
+        {2, 4, "out.io_platform_data_out_0"},
+        {2, 5, "lock.script.1"},
+        {3, 0, "io_platform_audio_in_0"},
+        {3, 1, "io_platform_line_out_0"},
+        {3, 2, "io_platform_data_in_0"},
+        {3, 3, "io_platform_data_out_0"},
+        {4, 0, "script.0"},
+        {4, 1, "node.script.1"},
+        {5, 0, "rich"},
     };
     uint32_t at = section(7);
     assert_memory_equal(out.image + at, "SYMB", 4);

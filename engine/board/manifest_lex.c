@@ -1,5 +1,5 @@
-/* manifest_text.c - lines, words, numbers and option sets of graph texts and manifests. Knows no tag. */
-#include "engine/board/manifest_text.h"
+/* manifest_lex.c - lines, words, numbers and option sets of graph texts and manifests. Knows no tag. */
+#include "engine/board/manifest_lex.h"
 #include "engine/base/bytes.h"
 #include <errno.h>
 #include <math.h>
