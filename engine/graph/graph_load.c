@@ -193,7 +193,9 @@ static bool take_script(tw_graph_t *g, taker_t *t, tw_graph_script_t *s)
     if (s->boot.shared != 0 && g->script_scratch == NULL) {
         g->script_scratch = take(t, TW_SCRIPT_MEM_BYTES, 1, 8);
     }
-    s->boot.mem = s->boot.shared != 0 ? g->script_scratch : s->boot.mem_bytes != 0 ? take(t, s->boot.mem_bytes, 1, 8) : NULL;
+    s->boot.mem = s->boot.shared != 0      ? g->script_scratch
+                  : s->boot.mem_bytes != 0 ? take(t, s->boot.mem_bytes, 1, 8)
+                                           : NULL;
     s->labels = TAKE(t, uint16_t, TW_SCRIPT_LABELS);
     s->live = TW_SCRIPT_LIVE_BYTES != 0u ? take(t, TW_SCRIPT_LIVE_BYTES, 1, 8) : NULL;
     if (t->missing != 0) {
