@@ -148,7 +148,7 @@ static void roll_back(tw_client_t *c, uint32_t txn)
 bool tw_client_set_many(tw_client_t *c, const tw_set_op_t *ops, uint32_t n, uint64_t tick, tunewire_v1_TxnRep *out,
                         uint32_t *failed)
 {
-    uint32_t none;
+    uint32_t none = n;
     failed = failed ? failed : &none;
     *failed = n;
     *out = (tunewire_v1_TxnRep){0};

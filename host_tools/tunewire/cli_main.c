@@ -92,5 +92,6 @@ int tw_cli_main(int argc, char *const *argv, FILE *out, FILE *err, const volatil
     free(cli->nodes.rows);
     free(cli->arcs.rows);
     free(cli);
-    return fflush(out) == 0 || code != CLI_OK ? code : CLI_INPUT;
+    const bool written = fflush(out) == 0 && !ferror(out);
+    return written || code != CLI_OK ? code : CLI_INPUT;
 }

@@ -203,6 +203,10 @@ static void get(fake_state_t *s, const tunewire_v1_CallHeader *call, const tunew
 static void blob_open(fake_device_t *d, const tunewire_v1_CallHeader *call, const tunewire_v1_BlobOpen *q)
 {
     fake_state_t *s = d->state;
+    if (q->token.size && d->fault == FAKE_FORGET_UPLOAD) {
+        refuse(s, call, TW_E_BLOB_NONE, 0);
+        return;
+    }
     if (q->token.size == 0) {
         d->blob_bytes = 0;
         s->blob_size = q->size;
@@ -226,7 +230,8 @@ static void blob_data(fake_device_t *d, const tw_conn_event_t *ev)
     if (!ev->fin) {
         (void)tw_conn_grant(&s->conn, ev->stream, ev->len);
     }
-    if (d->fault == FAKE_CUT_UPLOAD && !s->cut_done && d->blob_bytes > s->blob_size / 2) {
+    const bool cuts = d->fault == FAKE_CUT_UPLOAD || d->fault == FAKE_FORGET_UPLOAD;
+    if (cuts && !s->cut_done && d->blob_bytes > s->blob_size / 2) {
         s->cut_done = true;
         s->dead = true;
     }

@@ -20,6 +20,7 @@ typedef enum fake_fault {
     FAKE_BAD_REPLY,    /* a good frame whose message does not decode */
     FAKE_REFUSE_SET,   /* every Param.Set is out of range */
     FAKE_CUT_UPLOAD,   /* closes once, in the middle of an upload */
+    FAKE_FORGET_UPLOAD, /* closes once, and does not know the token afterwards */
     FAKE_LOSE_CHUNK,   /* leaves a hole in downloads */
     FAKE_WRONG_PROOF,  /* authentication that proves nothing */
 } fake_fault_t;

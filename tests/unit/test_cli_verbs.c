@@ -112,7 +112,7 @@ static const struct {
     {"arc scope mic --mode raw --seconds 0.2", 0, "", ""},
     {"arc scope mic --mode raw --once", 0, "mic", ""},
     {"arc scope mic --mode fft", 2, "", "minmax"},
-    {"arc record mic /tmp/tw_cli_test.wav --seconds 0.01", 0, "0.01", ""},
+    {"arc record mic build/tw_cli_test.wav --seconds 0.01", 0, "0.01", ""},
     {"arc record mic /nonexistent/x.wav --seconds 1", 4, "", "cannot write"},
     {"script list", 0, "ramp", ""},
     {"script run 0 1 -2", 0, "", ""},
@@ -154,6 +154,7 @@ static void every_verb_answers_with_the_code_and_the_words_it_should(void **stat
         }
     }
     fake_stop(&d);
+    (void)unlink("build/tw_cli_test.wav");
 }
 
 static void json_is_json_whatever_happens(void **state)
@@ -170,6 +171,7 @@ static void json_is_json_whatever_happens(void **state)
         }
     }
     fake_stop(&d);
+    (void)unlink("build/tw_cli_test.wav");
 }
 
 static void values_set_are_values_read(void **state)
