@@ -19,6 +19,10 @@ static void answer(tw_engine_t *e, const cmd_t *c, tw_err_t err)
 
 static void change_graph(tw_engine_t *e, tw_graph_t *graph, tw_graph_state_t state)
 {
+    const tw_board_t *board = e->cfg.board;
+    if (graph != NULL && board->adopt != NULL) {
+        board->adopt(board->ctx);
+    }
     e->e.graph = graph;
     e->e.generation++;
     e->e.steps = 0;

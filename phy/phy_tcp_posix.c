@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -45,7 +46,9 @@ struct tw_phy_link {
 
 struct tw_phy {
     tw_phy_user_t user;
-    int epoll, listener, wake;
+    int epoll, listener, wake, timer;
+    int64_t alarm_ns;         /* when the timer is set to go off; 0 = not set */
+    bool alarmed;
     uint16_t port;
     uint32_t linger_ms, send_bytes;
     uint64_t accept_again_ms; /* 0 = accepting */
@@ -424,6 +427,11 @@ tw_err_t tw_phy_tcp_poll(tw_phy_t *phy, uint32_t timeout_us)
         if (events[i].data.ptr == &phy->wake) {
             uint64_t count;
             (void)!read(phy->wake, &count, sizeof count);
+        } else if (events[i].data.ptr == &phy->timer) {
+            uint64_t count;
+            (void)!read(phy->timer, &count, sizeof count);
+            phy->alarm_ns = 0;
+            phy->alarmed = true;
         } else if (events[i].data.ptr == &phy->listener) {
             accept_all(phy);
         } else {
@@ -434,6 +442,24 @@ tw_err_t tw_phy_tcp_poll(tw_phy_t *phy, uint32_t timeout_us)
         expire(phy, now_ms());
     }
     return TW_OK;
+}
+
+void tw_phy_tcp_alarm(tw_phy_t *phy, int64_t at_ns)
+{
+    if (phy->alarm_ns != 0 && phy->alarm_ns <= at_ns) {
+        return; /* goes off early enough; being early only costs the caller a look */
+    }
+    const int64_t at = at_ns > 0 ? at_ns : 1;
+    const struct itimerspec t = {.it_value = {.tv_sec = at / 1000000000, .tv_nsec = at % 1000000000}};
+    TW_ASSERT(timerfd_settime(phy->timer, TFD_TIMER_ABSTIME, &t, NULL) == 0);
+    phy->alarm_ns = at;
+}
+
+bool tw_phy_tcp_alarmed(tw_phy_t *phy)
+{
+    const bool alarmed = phy->alarmed;
+    phy->alarmed = false;
+    return alarmed;
 }
 
 void tw_phy_tcp_wake(tw_phy_t *phy)
@@ -489,9 +515,13 @@ static tw_err_t register_own(tw_phy_t *phy, char *why)
 {
     phy->epoll = epoll_create1(EPOLL_CLOEXEC);
     phy->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    phy->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    struct epoll_event timer = {.events = EPOLLIN, .data.ptr = &phy->timer};
     struct epoll_event wake = {.events = EPOLLIN, .data.ptr = &phy->wake};
     struct epoll_event listener = {.events = EPOLLIN, .data.ptr = &phy->listener};
-    if (phy->epoll < 0 || phy->wake < 0 || epoll_ctl(phy->epoll, EPOLL_CTL_ADD, phy->wake, &wake) != 0 ||
+    if (phy->epoll < 0 || phy->wake < 0 || phy->timer < 0 ||
+        epoll_ctl(phy->epoll, EPOLL_CTL_ADD, phy->timer, &timer) != 0 ||
+        epoll_ctl(phy->epoll, EPOLL_CTL_ADD, phy->wake, &wake) != 0 ||
         epoll_ctl(phy->epoll, EPOLL_CTL_ADD, phy->listener, &listener) != 0) {
         return fail(why, TW_E_IO, "%s: out of descriptors or memory", "epoll");
     }
@@ -509,7 +539,7 @@ static tw_phy_t *make_phy(const tw_phy_tcp_cfg_t *cfg, const tw_phy_user_t *user
         return NULL;
     }
     phy->user = *user;
-    phy->epoll = phy->listener = phy->wake = -1;
+    phy->epoll = phy->listener = phy->wake = phy->timer = -1;
     phy->linger_ms = cfg->linger_ms != 0 ? cfg->linger_ms : DEFAULT_LINGER_MS;
     phy->send_bytes = cfg->send_bytes;
     phy->links = links;
@@ -575,6 +605,7 @@ void tw_phy_tcp_close(tw_phy_t *phy)
     }
     close_fd(phy->listener);
     close_fd(phy->wake);
+    close_fd(phy->timer);
     close_fd(phy->epoll);
     free(phy->links);
     free(phy);

@@ -49,6 +49,15 @@ uint16_t tw_phy_tcp_port(const tw_phy_t *phy);
  */
 tw_err_t tw_phy_tcp_poll(tw_phy_t *phy, uint32_t timeout_us);
 
+/**
+ * Have a poll return at `at_ns` (CLOCK_MONOTONIC) or earlier, and tw_phy_tcp_alarmed() say so. An alarm
+ * already set for an earlier time stays. A timeout costs a timer for every wait; an alarm costs one when it
+ * goes off, which is why the owner of a busy phy uses this and waits without timeout.
+ */
+void tw_phy_tcp_alarm(tw_phy_t *phy, int64_t at_ns);
+/** True once after the alarm went off. */
+bool tw_phy_tcp_alarmed(tw_phy_t *phy);
+
 /** Make a poll in progress, or the next one, return. From any thread or signal handler. */
 void tw_phy_tcp_wake(tw_phy_t *phy);
 

@@ -329,14 +329,12 @@ static int64_t keep_house(daemon_t *d, int64_t now_ns)
 
 static bool serve(daemon_t *d)
 {
-    int64_t due_ns = 0;
+    tw_phy_tcp_alarm(d->phy, 0);
     while (!atomic_load(&ending)) {
-        const int64_t now_ns = port_now_ns();
-        if (now_ns >= due_ns || tw_server_waiting(d->server)) {
-            due_ns = keep_house(d, now_ns);
+        if (tw_phy_tcp_alarmed(d->phy) || tw_server_waiting(d->server)) {
+            tw_phy_tcp_alarm(d->phy, keep_house(d, port_now_ns()));
         }
-        const int64_t wait_us = (due_ns - now_ns) / 1000;
-        if (tw_phy_tcp_poll(d->phy, wait_us > 0 ? (uint32_t)wait_us : 0) != TW_OK) {
+        if (tw_phy_tcp_poll(d->phy, UINT32_MAX) != TW_OK) {
             log_line(TW_LOG_ERROR, "waiting for connections failed: stopping");
             return false;
         }
