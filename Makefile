@@ -17,10 +17,11 @@ PYTHON := /usr/bin/python3
 
 CC := gcc
 AR := gcc-ar
-CFLAGS_host := -O2 -g
+CFLAGS_host := -O2 -g -flto=2 -ffat-lto-objects
 CFLAGS_debug := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CFLAGS_tsan := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
 CFLAGS_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+LDFLAGS_host := -O2 -flto=2
 LDFLAGS_debug := -fsanitize=address,undefined
 LDFLAGS_tsan := -fsanitize=thread
 LDFLAGS_fuzz := -fsanitize=fuzzer,address,undefined
