@@ -7,7 +7,9 @@
  *
  * Every function that can fail returns false and leaves the reason in
  * tw_client_error(). A failed call leaves the connection usable; a lost one is
- * made again with tw_client_reconnect().
+ * made again with tw_client_reconnect(). Callbacks run inside a function of the
+ * client and must not call it. Strings from a device hold neither control
+ * characters nor broken UTF-8.
  *
  * Source of all meaning: docs/WIRE_PROTOCOL.md.
  */

@@ -169,6 +169,8 @@ static void take_response(tw_client_t *c, call_t *k, uint32_t stream, const uint
     const tw_method_t *m = tw_method_find(k->method);
     if (k->response && m && !m->stream && tw_rpc_decode(rep, rep_len, m->response, k->response) != TW_OK) {
         protocol_error(k, "the reply does not decode");
+    } else if (k->response && m && !m->stream) {
+        client_clean(m->response, k->response);
     } else if (k->sink) {
         open_sink(c, k->sink, stream);
     }

@@ -68,6 +68,12 @@ void client_on_damaged_reply(tw_client_t *c);
 void client_on_data(tw_client_t *c, const tw_conn_event_t *ev);
 void client_end_sink(tw_client_t *c, tw_client_sink_t *s, const tw_client_error_t *why);
 
+/* client_clean.c */
+/** Control characters and broken UTF-8 of a text become '?'. */
+void client_clean_text(char *text);
+/** The same for every string of a decoded message. */
+void client_clean(const pb_msgdesc_t *fields, void *msg);
+
 /* client_auth.c */
 /** Prove the key, check the device's proof, derive the call key. */
 bool client_authenticate(tw_client_t *c);

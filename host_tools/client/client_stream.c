@@ -187,7 +187,11 @@ static bool take_line(void *ctx, const uint8_t *p, uint32_t n)
 {
     tw_log_t *l = ctx;
     tunewire_v1_LogLine m = tunewire_v1_LogLine_init_zero;
-    return tw_rpc_decode(p, n, tunewire_v1_LogLine_fields, &m) != TW_OK || l->line(l->ctx, &m);
+    if (tw_rpc_decode(p, n, tunewire_v1_LogLine_fields, &m) != TW_OK) {
+        return true; /* one line lost; seq of the next shows it */
+    }
+    client_clean(tunewire_v1_LogLine_fields, &m);
+    return l->line(l->ctx, &m);
 }
 
 bool tw_client_log_read(tw_client_t *c, uint32_t level, uint32_t limit, tw_log_t *l)

@@ -111,7 +111,7 @@ static void send_bytes(fake_state_t *s, uint16_t stream, const uint8_t *data, ui
 
 /* ---- methods ---------------------------------------------------------------------- */
 
-static void nodes(fake_state_t *s, const tunewire_v1_CallHeader *call, const tunewire_v1_GraphRef *q)
+static void nodes(fake_state_t *s, const tunewire_v1_CallHeader *call, const tunewire_v1_GraphRef *q, bool rude)
 {
     static const char *const names[] = {"filter.0", "amplifier.0"}, *const types[] = {"filter", "amplifier"};
     uint8_t buf[1024];
@@ -119,7 +119,7 @@ static void nodes(fake_state_t *s, const tunewire_v1_CallHeader *call, const tun
     for (uint32_t i = q->first; i < 2 && i < q->first + PAGE; i++) {
         tunewire_v1_NodeInfo n = {.node = i, .params = PARAMS, .in_arcs_count = 1, .in_arcs = {i},
                                   .out_arcs_count = 1, .out_arcs = {i + 1}};
-        (void)snprintf(n.name, sizeof n.name, "%s", names[i]);
+        (void)snprintf(n.name, sizeof n.name, "%s", rude ? "a\033[2Jb\xC3\xA9\xFF\xE2\x82" : names[i]);
         (void)snprintf(n.type, sizeof n.type, "%s", types[i]);
         (void)tw_rpc_list_add(&l, 1, tunewire_v1_NodeInfo_fields, &n);
     }
@@ -363,7 +363,7 @@ static void answer(fake_device_t *d, const tunewire_v1_CallHeader *h, const void
         graph(s, h);
         break;
     case TW_M_Graph_Nodes:
-        nodes(s, h, q);
+        nodes(s, h, q, d->fault == FAKE_RUDE_NAMES);
         break;
     case TW_M_Graph_Arcs:
         arcs(s, h, q);

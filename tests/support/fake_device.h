@@ -22,6 +22,7 @@ typedef enum fake_fault {
     FAKE_CUT_UPLOAD,   /* closes once, in the middle of an upload */
     FAKE_FORGET_UPLOAD, /* closes once, and does not know the token afterwards */
     FAKE_LOSE_CHUNK,   /* leaves a hole in downloads */
+    FAKE_RUDE_NAMES,   /* escape sequences and broken UTF-8 in names */
     FAKE_WRONG_PROOF,  /* authentication that proves nothing */
 } fake_fault_t;
 
