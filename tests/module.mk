@@ -18,7 +18,55 @@ define fuzz_test
 PROGRAMS += fuzz/$(1) replay/$(1)
 fuzz/$(1).src := tests/fuzz/$(1).c
 fuzz/$(1).libs := $(ALL_LIBS)
+fuzz/$(1).ld := -lmbedcrypto -ljansson
 replay/$(1).src := tests/fuzz/$(1).c tests/fuzz/replay_main.c
 replay/$(1).libs := $(ALL_LIBS)
+replay/$(1).ld := -lmbedcrypto -ljansson
 endef
 $(foreach t,$(FUZZ),$(eval $(call fuzz_test,$(t))))
+
+# What runs under ThreadSanitizer too: whatever two threads share.
+TSAN_TESTS := $(filter test_ring test_engine_threads test_phy_tcp,$(UNIT))
+
+.PHONY: unit-programs tsan-programs fuzz-programs
+unit-programs: $(foreach t,$(UNIT),$(B)/tests/$(t)) $(foreach f,$(FUZZ),$(B)/replay/$(f))
+tsan-programs: $(foreach t,$(TSAN_TESTS),$(B)/tests/$(t))
+fuzz-programs: $(foreach f,$(FUZZ),$(B)/fuzz/$(f))
+
+test: ## set up, check, then every test (unit, corpus replay, threads, end to end)
+	@tools/setup.sh test
+	@$(MAKE) check
+	@$(MAKE) -j2 PROFILE=debug unit-programs
+	@$(MAKE) -j2 PROFILE=tsan tsan-programs
+	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS))
+	@$(PYTHON) tests/run_tests.py $(if $(ONLY),--only $(ONLY))
+
+check: ## format, layers, freestanding symbols, tables against docs, static analysis
+	@tools/setup.sh test
+	@$(PYTHON) tools/check_layers.py
+	@tools/check_format.sh
+	@$(MAKE) -j2 PROFILE=host build/host/libbase.a build/host/libengine.a build/host/libprotocol.a
+	@$(PYTHON) tools/check_free.py build/host/libbase.a build/host/libengine.a build/host/libprotocol.a
+	@for t in tools/gen_docs*.py; do $(PYTHON) $$t --check || exit 1; done
+	@tools/check_static.sh
+
+# A time per target; findings land in build/fuzz/<target>/ and make the run fail.
+SECONDS_EACH ?= 300
+fuzz: ## search with libFuzzer: make fuzz [ONLY=frame] [SECONDS_EACH=300]
+	@tools/setup.sh test
+	@$(MAKE) -j2 PROFILE=fuzz fuzz-programs
+	@for f in $(filter %$(ONLY),$(FUZZ)); do \
+		mkdir -p build/fuzz/work/$$f; echo "fuzz $$f $(SECONDS_EACH) s"; \
+		build/fuzz/fuzz/$$f -max_total_time=$(SECONDS_EACH) -timeout=5 -rss_limit_mb=1024 -print_final_stats=1 \
+			-artifact_prefix=build/fuzz/work/$$f/ build/fuzz/work/$$f tests/fuzz/corpus/$${f#fuzz_} \
+			>build/fuzz/work/$$f.log 2>&1 || { tail -n 30 build/fuzz/work/$$f.log; exit 1; }; \
+		grep -E 'stat::number_of_executed_units|stat::peak_rss_mb' build/fuzz/work/$$f.log; \
+	done
+
+PROGRAMS += bench_rpc
+bench_rpc.src := tests/bench/bench_rpc.c
+bench_rpc.libs := protocol base hosted
+bench: ## ratios against named peers: make bench [ONLY=rpc_setparam]; also in build/bench.json
+	@tools/setup.sh build
+	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS) bench_rpc)
+	@$(PYTHON) tests/bench/run_bench.py $(if $(ONLY),--only $(ONLY))

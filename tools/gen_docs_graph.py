@@ -15,11 +15,9 @@ WHERE = {"TOP": "graph", "ANY": "anywhere", "FORMAT": "format", "IO": "stream_io
 
 def rows(path):
     """(macro, arguments) of each row; strings lose their quotes."""
-    for line in open(path):
-        m = re.match(r"(TW_\w+)\((.*)\)\s*$", line)
-        if m:
-            args = re.findall(r'"((?:[^"\\]|\\.)*)"|([^,\s][^,]*)', m.group(2))
-            yield m.group(1), [a if a or not b else b.strip() for a, b in args]
+    for m in re.finditer(r"^(TW_\w+)\((.*(?:\n    .*)?)\)$", open(path).read(), re.M):
+        args = re.findall(r'"((?:[^"\\]|\\.)*)"|([^,\s][^,]*)', m.group(2))
+        yield m.group(1), [a if a or not b else b.strip() for a, b in args]
 
 
 def code(text):

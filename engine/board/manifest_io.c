@@ -1,12 +1,12 @@
 /* manifest_io.c - reads one IO manifest: domain, direction, option sets, extra tags. Knows no file and no board. */
 #include "engine/base/bytes.h"
-#include "engine/board/manifest_text.h"
+#include "engine/board/manifest_lex.h"
 #include <stdio.h>
 
 typedef struct reader {
     tw_io_manifest_t *m;
     tw_text_t *t;
-    unsigned bare; /* bare lines seen: name, domain */
+    unsigned bare;                 /* bare lines seen: name, domain */
     bool has_direction, is_output; /* said by io_direction_rx0tx1, else by the domain's name */
 } reader_t;
 
@@ -66,7 +66,8 @@ static bool read_length(reader_t *r)
     if (!take_prefix(r, "frame length in samples (1) or ms (0)", 1, &samples)) {
         return false;
     }
-    return tw_take_options(r->t, "frame length", NULL, 0, 1e9, samples ? &r->m->frame_length : &r->m->frame_duration_ms);
+    return tw_take_options(r->t, "frame length", NULL, 0, 1e9,
+                           samples ? &r->m->frame_length : &r->m->frame_duration_ms);
 }
 
 static bool read_duration(reader_t *r)

@@ -1,5 +1,5 @@
 /* manifest_node.c - reads one node manifest: arcs, memory formulas, services. Knows no file and no graph. */
-#include "engine/board/manifest_text.h"
+#include "engine/board/manifest_lex.h"
 #include "engine/base/bytes.h"
 #include <stdio.h>
 
@@ -76,7 +76,8 @@ static bool read_nb_arcs(reader_t *r)
 
 static int architecture(const char *name, size_t n)
 {
-    static const char *const names[] = {"any", "armv6-m", "armv7-m", "armv7e-m", "armv8-m.main", "armv8.1-m.main", "armv8-a"};
+    static const char *const names[] = {"any",          "armv6-m",        "armv7-m", "armv7e-m",
+                                        "armv8-m.main", "armv8.1-m.main", "armv8-a"};
     for (size_t i = 0; i < TW_COUNT(names); i++) {
         if (strlen(names[i]) == n && memcmp(names[i], name, n) == 0) {
             return (int)i;
@@ -371,8 +372,8 @@ static bool read_tag(reader_t *r, const tw_tok_t *tok)
         }
     }
     const char *near = tw_nearest(tok, rows, TW_COUNT(rows), sizeof rows[0]);
-    tw_text_error(r->t, tok, "unknown node manifest tag '%.*s'%s%s%s", (int)tok->n, tok->p, near ? ", did you mean '" : "",
-                  near ? near : "", near ? "'?" : "");
+    tw_text_error(r->t, tok, "unknown node manifest tag '%.*s'%s%s%s", (int)tok->n, tok->p,
+                  near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
     return false;
 }
 

@@ -6,7 +6,7 @@
  */
 #include "engine/base/bytes.h"
 #include "engine/base/crc.h"
-#include "engine/board/manifest_text.h"
+#include "engine/board/manifest_lex.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -107,8 +107,9 @@ static bool next_line(tw_text_t *t, const char *what)
 bool tw_procmap_parse(tw_platform_t *p, tw_text_t *t)
 {
     uint32_t archs, procs, banks;
-    if (!next_line(t, "number of architectures, processors and banks") || !take_u(t, "number of architectures", 16, &archs) ||
-        !take_u(t, "number of processors", 32, &procs) || !take_u(t, "number of banks", 16, &banks)) {
+    if (!next_line(t, "number of architectures, processors and banks") ||
+        !take_u(t, "number of architectures", 16, &archs) || !take_u(t, "number of processors", 32, &procs) ||
+        !take_u(t, "number of banks", 16, &banks)) {
         return false;
     }
     bool ok = true;

@@ -14,7 +14,8 @@ static bool parse_and_hash(g_model_t *m, const char *path, const tw_text_source_
     mbedtls_md_context_t md;
     uint8_t digest[32];
     mbedtls_md_init(&md);
-    bool ok = mbedtls_md_setup(&md, mbedtls_md_info_from_type(MBEDTLS_MD_SHA256), 0) == 0 && mbedtls_md_starts(&md) == 0;
+    bool ok =
+        mbedtls_md_setup(&md, mbedtls_md_info_from_type(MBEDTLS_MD_SHA256), 0) == 0 && mbedtls_md_starts(&md) == 0;
     m->canon = hash_more;
     m->canon_ctx = &md;
     if (!ok) {
@@ -36,8 +37,8 @@ static bool strict_enough(const tw_graphc_opts_t *opts, tw_diags_t *d)
     return d->errors == 0;
 }
 
-bool g_compile(const char *path, const tw_graphc_opts_t *opts, const tw_platform_t *platform, const tw_text_source_t *src,
-               tw_graphc_out_t *out)
+bool g_compile(const char *path, const tw_graphc_opts_t *opts, const tw_platform_t *platform,
+               const tw_text_source_t *src, tw_graphc_out_t *out)
 {
     g_model_t *m = calloc(1, sizeof *m);
     if (m == NULL) {
@@ -83,7 +84,8 @@ bool tw_graphc(const char *path, const tw_graphc_opts_t *opts, tw_graphc_out_t *
     *out = (tw_graphc_out_t){0};
     const char *top = o->platform != NULL ? o->platform : find_platform(path, found, sizeof found) ? found : NULL;
     if (top == NULL) {
-        tw_diag(&out->diags, false, path, 0, 0, "no platform given, and no platform/top_manifest_computer.txt near the graph");
+        tw_diag(&out->diags, false, path, 0, 0,
+                "no platform given, and no platform/top_manifest_computer.txt near the graph");
         return false;
     }
     if (!tw_platform_read(&platform, top, &out->diags)) {

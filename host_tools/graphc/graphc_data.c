@@ -9,11 +9,10 @@ static const struct type {
     kind_t kind;
     uint8_t bytes;
 } types[] = {
-    {"i8", SIGNED, 1},   {"s8", SIGNED, 1},   {"u8", UNSIGNED, 1},  {"h8", HEX, 1},
-    {"i16", SIGNED, 2},  {"s16", SIGNED, 2},  {"u16", UNSIGNED, 2}, {"h16", HEX, 2},
-    {"i32", SIGNED, 4},  {"s32", SIGNED, 4},  {"u32", UNSIGNED, 4}, {"h32", HEX, 4},
-    {"i64", SIGNED, 8},  {"s64", SIGNED, 8},  {"u64", UNSIGNED, 8}, {"h64", HEX, 8},
-    {"f32", FLOAT, 4},   {"f64", FLOAT, 8},
+    {"i8", SIGNED, 1},    {"s8", SIGNED, 1},    {"u8", UNSIGNED, 1}, {"h8", HEX, 1},     {"i16", SIGNED, 2},
+    {"s16", SIGNED, 2},   {"u16", UNSIGNED, 2}, {"h16", HEX, 2},     {"i32", SIGNED, 4}, {"s32", SIGNED, 4},
+    {"u32", UNSIGNED, 4}, {"h32", HEX, 4},      {"i64", SIGNED, 8},  {"s64", SIGNED, 8}, {"u64", UNSIGNED, 8},
+    {"h64", HEX, 8},      {"f32", FLOAT, 4},    {"f64", FLOAT, 8},
 };
 
 static const struct type *find_type(const tw_tok_t *tok)
@@ -99,10 +98,22 @@ static bool room(g_parser_t *p, uint8_t **data, uint32_t n, uint32_t *cap, uint3
 {
     while (*cap < n + more) {
         if (n + more > G_PARAMS_MAX || !g_grow(data, *cap, cap, 1)) {
-            tw_text_error(p->t, NULL, "data of more than %u bytes", G_PARAMS_MAX);
+            tw_text_error(p->t, NULL, "a block of more than %u bytes", G_PARAMS_MAX);
             return false;
         }
     }
+    return true;
+}
+
+bool g_append(g_parser_t *p, uint8_t **data, uint32_t *n, uint32_t *cap, const void *bytes, uint32_t count)
+{
+    if (!room(p, data, *n, cap, count)) {
+        return false;
+    }
+    if (count > 0) {
+        memcpy(*data + *n, bytes, count);
+    }
+    *n += count;
     return true;
 }
 

@@ -116,9 +116,10 @@ static void ios(out_t *o, const g_model_t *m)
         const g_io_t *io = &m->ios[i];
         const tw_io_manifest_t *x = io->manifest;
         const uint32_t owner = x->proc_mask != 0 ? lowest_bit(x->proc_mask) + 1 : 0;
-        word(o, BITS((uint32_t)io->hwid, TW_I0_HWID) | BITS(x->direction, TW_I0_TX) | BITS(x->commander, TW_I0_SERVANT) |
-                    BITS(!m->arcs[io->arc].set_buffer, TW_I0_COPY) | BITS(io->buffer_bytes > 0, TW_I0_BUFFER) |
-                    BITS(owner, TW_I0_OWNER) | BITS(x->clock_domain, TW_I0_CLOCK));
+        word(o, BITS((uint32_t)io->hwid, TW_I0_HWID) | BITS(x->direction, TW_I0_TX) |
+                    BITS(x->commander, TW_I0_SERVANT) | BITS(!m->arcs[io->arc].set_buffer, TW_I0_COPY) |
+                    BITS(io->buffer_bytes > 0, TW_I0_BUFFER) | BITS(owner, TW_I0_OWNER) |
+                    BITS(x->clock_domain, TW_I0_CLOCK));
         word(o, BITS(io->arc, TW_I1_ARC) | BITS((uint32_t)io->format, TW_I1_FORMAT));
         for (unsigned k = 0; k < 3; k++) {
             word(o, io->setting[k]);
@@ -203,15 +204,17 @@ static void arcs(out_t *o, const g_model_t *m)
         const bool prefill = a->fill_bytes > 0;
         word(o, BITS(a->bank, TW_A0_VID) | BITS(a->from.format, TW_A0_PRODUCER_FORMAT) |
                     BITS(a->to.format, TW_A0_CONSUMER_FORMAT) | BITS(a->hqos, TW_A0_HQOS) |
-                    BITS((uint32_t)(a->flush & 1), TW_A0_FLUSH_DATA) | BITS((uint32_t)(a->flush >> 1), TW_A0_FLUSH_DESC) |
-                    BITS(prefill, TW_A0_PREFILL) | BITS(a->set_buffer, TW_A0_RUNTIME_BASE));
+                    BITS((uint32_t)(a->flush & 1), TW_A0_FLUSH_DATA) |
+                    BITS((uint32_t)(a->flush >> 1), TW_A0_FLUSH_DESC) | BITS(prefill, TW_A0_PREFILL) |
+                    BITS(a->set_buffer, TW_A0_RUNTIME_BASE));
         word(o, a->at);
         word(o, a->bytes);
         word(o, BITS(place(m, &a->from), TW_A3_PRODUCER) | BITS(place(m, &a->to), TW_A3_CONSUMER) |
                     BITS(a->from.slot, TW_A3_PRODUCER_PORT) | BITS(a->to.slot, TW_A3_CONSUMER_PORT));
-        word(o, BITS(a->underflow, TW_A4_UNDERFLOW) | BITS(a->overflow, TW_A4_OVERFLOW) | BITS(a->crumb_in, TW_A4_CRUMB_IN) |
-                    BITS(a->crumb_out, TW_A4_CRUMB_OUT) | BITS(a->crumbs, TW_A4_CRUMBS) |
-                    BITS(a->debug_cmd, TW_A4_DEBUG_CMD) | BITS(a->debug_page * 16u + a->debug_reg, TW_A4_DEBUG_REG) |
+        word(o, BITS(a->underflow, TW_A4_UNDERFLOW) | BITS(a->overflow, TW_A4_OVERFLOW) |
+                    BITS(a->crumb_in, TW_A4_CRUMB_IN) | BITS(a->crumb_out, TW_A4_CRUMB_OUT) |
+                    BITS(a->crumbs, TW_A4_CRUMBS) | BITS(a->debug_cmd, TW_A4_DEBUG_CMD) |
+                    BITS(a->debug_page * 16u + a->debug_reg, TW_A4_DEBUG_REG) |
                     BITS(a->script != G_NONE ? a->script + 1 : 0, TW_A4_SCRIPT));
         word(o, a->fill_bytes);
         word(o, a->fill_at);
@@ -228,7 +231,8 @@ static void scripts(out_t *o, const g_model_t *m)
         word(o, at);
         word(o, BITS(s->code_bytes, TW_S1_CODE) | BITS(s->literal_bytes, TW_S1_LITERALS));
         word(o, BITS(s->regs, TW_S2_REGS) | BITS(s->ptrs, TW_S2_PTRS) | BITS(s->stack, TW_S2_STACK) |
-                    BITS(s->shared, TW_S2_SHARED) | BITS((uint32_t)!s->shared, TW_S2_PRIVATE) | BITS((uint32_t)s->vid, TW_S2_VID));
+                    BITS(s->shared, TW_S2_SHARED) | BITS((uint32_t)!s->shared, TW_S2_PRIVATE) |
+                    BITS((uint32_t)s->vid, TW_S2_VID));
         word(o, BITS((uint32_t)tw_crc16(TW_CRC16_INIT, s->code, bytes), TW_S3_CRC) |
                     BITS((s->budget + 255u) / 256u, TW_S3_BUDGET));
         at += tw_round_up(bytes, 4);
@@ -297,8 +301,8 @@ static void header(out_t *o, const g_model_t *m, uint32_t sequence)
     const g_control_t *c = &m->control;
     const uint32_t w[] = {
         [TW_W_MAGIC] = TW_IMG_MAGIC,
-        [TW_W_VERSION] = BITS(TW_IMG_MAJOR, TW_W1_MAJOR) | BITS(TW_IMG_MINOR, TW_W1_MINOR) |
-                         BITS(TW_IMG_HEADER_BYTES, TW_W1_HEADER),
+        [TW_W_VERSION] =
+            BITS(TW_IMG_MAJOR, TW_W1_MAJOR) | BITS(TW_IMG_MINOR, TW_W1_MINOR) | BITS(TW_IMG_HEADER_BYTES, TW_W1_HEADER),
         [TW_W_TOTAL] = o->n,
         [TW_W_PAYLOAD_CRC] = tw_crc32c(0, h + TW_IMG_HEADER_BYTES, o->n - TW_IMG_HEADER_BYTES),
         [TW_W_UID] = m->uid,
@@ -339,7 +343,8 @@ uint8_t *g_emit(g_model_t *m, uint32_t sequence, uint32_t *bytes)
         pad(&o, TW_IMG_ALIGN);
     }
     if (o.failed) {
-        tw_diag(m->diags, false, m->names[0], 0, 0, "the image would be larger than %u bytes, or memory is out", IMAGE_MAX);
+        tw_diag(m->diags, false, m->names[0], 0, 0, "the image would be larger than %u bytes, or memory is out",
+                IMAGE_MAX);
         free(o.v);
         return NULL;
     }

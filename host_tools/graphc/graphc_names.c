@@ -11,8 +11,7 @@ typedef struct taken {
 
 static bool taken_open(taken_t *t, uint32_t n)
 {
-    for (t->size = 64; t->size < 2 * n; t->size *= 2) {
-    }
+    for (t->size = 64; t->size < 2 * n; t->size *= 2) {}
     t->slots = calloc(t->size, sizeof *t->slots);
     return t->slots != NULL;
 }

@@ -28,7 +28,8 @@ static const struct row {
 } rows[] = {
 #define TW_GRAPH_INT(tag, where, field, lo, hi, dflt, text) \
     {#tag, INT, W_##where, lo, hi, offsetof(rec_##where, field), TW_FIELD_KIND(rec_##where, field), NULL, NULL},
-#define TW_GRAPH_CALL(tag, where, reader, args, dflt, text) {#tag, CALL, W_##where, 0, 0, 0, TW_FIELD_U8, read_##reader, NULL},
+#define TW_GRAPH_CALL(tag, where, reader, args, dflt, text) \
+    {#tag, CALL, W_##where, 0, 0, 0, TW_FIELD_U8, read_##reader, NULL},
 #define TW_GRAPH_SKIP(tag, where, args, dflt, text) {#tag, SKIPPED, W_##where, 0, 0, 0, TW_FIELD_U8, NULL, NULL},
 #define TW_GRAPH_ALIAS(alias, tag, text) {#alias, ALIAS, 0, 0, 0, 0, TW_FIELD_U8, NULL, #tag},
 #include "host_tools/graphc/graph_tags.def"
@@ -73,8 +74,8 @@ static bool take_symbol(g_parser_t *p, tw_tok_t *tok)
     }
     for (uint32_t i = 0; i < tok->n; i++) {
         const char c = tok->p[i];
-        const bool ok = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == '.' ||
-                        c == '/' || c == '-';
+        const bool ok = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
+                        c == '.' || c == '/' || c == '-';
         if (!ok || tok->n > TW_SYMBOL_MAX) {
             return fail(p, tok, "a name has 1..31 characters of A-Z a-z 0-9 _ . / -");
         }
@@ -245,7 +246,8 @@ static bool read_include(g_parser_t *p)
         tw_text_error(p->t, &tok, "path %u is not declared: set_file_path %u FOLDER", i, i);
         return false;
     }
-    if (!tw_tok_copy(&tok, file, sizeof file) || !tw_path_join(path, sizeof path, p->has_path[i] ? p->paths[i] : p->dir, file)) {
+    if (!tw_tok_copy(&tok, file, sizeof file) ||
+        !tw_path_join(path, sizeof path, p->has_path[i] ? p->paths[i] : p->dir, file)) {
         return fail(p, &tok, "path too long");
     }
     if (leaves_folder(file)) {
@@ -305,7 +307,8 @@ static g_format_t *add_format(g_parser_t *p, const tw_tok_t *at, uint32_t id)
 {
     g_model_t *m = p->m;
     if (m->format_of[id] != G_NONE) {
-        tw_text_error(p->t, at, "format %u is declared twice, first in line %u", id, m->formats[m->format_of[id]].pos.line);
+        tw_text_error(p->t, at, "format %u is declared twice, first in line %u", id,
+                      m->formats[m->format_of[id]].pos.line);
         return NULL;
     }
     if (m->n_formats >= m->cap_formats && !g_grow(&m->formats, m->cap_formats, &m->cap_formats, sizeof *m->formats)) {
@@ -396,7 +399,8 @@ static bool read_format_period(g_parser_t *p)
 static bool read_format_row(g_parser_t *p)
 {
     uint32_t id, frame, v[7];
-    static const char *const names[] = {"raw type", "channels", "interleaving", "time stamp", "time stamp size", "domain", "unit"};
+    static const char *const names[] = {"raw type",        "channels", "interleaving", "time stamp",
+                                        "time stamp size", "domain",   "unit"};
     static const uint8_t top[] = {TW_RAW_COUNT - 1, 32, 1, 3, 3, TW_DOMAIN_COUNT - 1, TW_UNIT_COUNT - 1};
     tw_tok_t at;
     int64_t test;
@@ -405,7 +409,8 @@ static bool read_format_row(g_parser_t *p)
         tw_text_skip(p->t); /* column headings */
         return true;
     }
-    if (!take_u32(p, "format index", 0, G_FORMATS_MAX - 1, &id) || !take_u32(p, "frame bytes of a channel", 1, 1 << 19, &frame)) {
+    if (!take_u32(p, "format index", 0, G_FORMATS_MAX - 1, &id) ||
+        !take_u32(p, "frame bytes of a channel", 1, 1 << 19, &frame)) {
         return false;
     }
     for (size_t i = 0; i < TW_COUNT(v); i++) {
@@ -734,7 +739,8 @@ static bool read_script(g_parser_t *p)
         return false;
     }
     if (p->m->script_of[id] != G_NONE) {
-        tw_text_error(p->t, &at, "script %u is declared twice, first in line %u", id, p->m->scripts[p->m->script_of[id]].pos.line);
+        tw_text_error(p->t, &at, "script %u is declared twice, first in line %u", id,
+                      p->m->scripts[p->m->script_of[id]].pos.line);
         return false;
     }
     if (add_script(p, id, G_NONE) == NULL) {
@@ -773,7 +779,7 @@ static bool open_code(g_parser_t *p, g_lines_t lines)
 {
     start(p, p->in);
     p->lines = lines;
-    p->data_bytes = p->literal_bytes = p->asm_bytes = p->asm_lines = 0;
+    p->data_bytes = p->literal_bytes = p->n_literals = p->asm_bytes = p->asm_lines = 0;
     return g_script_here(p) != NULL;
 }
 
@@ -1031,7 +1037,8 @@ static bool read_line(g_parser_t *p)
             break;
         }
         if (!g_is_data(p->t)) {
-            tw_text_error(p->t, &tok, "expected a data line 'N type; values' or _end_, found '%.*s'", (int)tok.n, tok.p);
+            tw_text_error(p->t, &tok, "expected a data line 'N type; values' or _end_, found '%.*s'", (int)tok.n,
+                          tok.p);
             p->has_tag = true;
             return false;
         }

@@ -126,10 +126,10 @@ static bool schedule(g_model_t *m)
 
 /* A bank or a part of one, while it is being filled. Sizes are 64-bit so that sums cannot wrap. */
 typedef struct region {
-    const g_map_t *map;                 /* NULL: a whole bank */
+    const g_map_t *map; /* NULL: a whole bank */
     const tw_bank_manifest_t *bank;
     uint64_t base, limit, fixed, working;
-    uint64_t thread[THREADS];           /* working bytes of each thread */
+    uint64_t thread[THREADS]; /* working bytes of each thread */
     uint64_t thread_base[THREADS];
 } region_t;
 
@@ -172,8 +172,11 @@ static bool open_regions(plan_t *p)
         if (!tw_inside(map->start, map->bytes, bank->bytes)) {
             g_error(m, &map->pos, "memory_mapping: bytes %u..%llu are not inside bank %u of %u bytes", map->start,
                     (unsigned long long)map->start + map->bytes, bank->vid, bank->bytes);
-        } else if (!add_region(p, map->vid, &(region_t){.map = map, .bank = bank, .base = tw_round_up(map->start, 16),
-                                                        .limit = (uint64_t)map->start + map->bytes})) {
+        } else if (!add_region(p, map->vid,
+                               &(region_t){.map = map,
+                                           .bank = bank,
+                                           .base = tw_round_up(map->start, 16),
+                                           .limit = (uint64_t)map->start + map->bytes})) {
             g_error(m, &map->pos, "memory_mapping: VID %u is in use", map->vid);
         }
     }
@@ -206,7 +209,8 @@ static bool fits(plan_t *p, const g_pos_t *pos, const region_t *r, uint64_t used
 }
 
 /* Place bytes for good. The address is from the bank's start. */
-static bool place_fixed(plan_t *p, const g_pos_t *pos, uint8_t vid, uint64_t bytes, uint32_t align, uint32_t *at, uint8_t *bank)
+static bool place_fixed(plan_t *p, const g_pos_t *pos, uint8_t vid, uint64_t bytes, uint32_t align, uint32_t *at,
+                        uint8_t *bank)
 {
     region_t *r = region(p, pos, vid);
     if (r == NULL) {
@@ -340,8 +344,8 @@ static void close_parts(plan_t *p)
         }
         region_t *bank = &p->regions[p->of_vid[r->map->orig] - 1];
         if (bank->fixed > r->map->start) {
-            g_error(p->m, &r->map->pos, "bank %u itself needs %llu bytes, which reach into the part at %u", bank->bank->vid,
-                    (unsigned long long)bank->fixed, r->map->start);
+            g_error(p->m, &r->map->pos, "bank %u itself needs %llu bytes, which reach into the part at %u",
+                    bank->bank->vid, (unsigned long long)bank->fixed, r->map->start);
         }
         for (uint32_t k = 0; k < i; k++) {
             const region_t *o = &p->regions[k];
@@ -349,7 +353,8 @@ static void close_parts(plan_t *p)
                 continue;
             }
             if (o->fixed > 0 || r->fixed > 0) {
-                g_error(p->m, &r->map->pos, "parts %u and %u overlap, and not both hold working memory only", o->map->vid, r->map->vid);
+                g_error(p->m, &r->map->pos, "parts %u and %u overlap, and not both hold working memory only",
+                        o->map->vid, r->map->vid);
             }
         }
     }

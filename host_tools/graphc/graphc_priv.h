@@ -11,7 +11,7 @@
  */
 #pragma once
 #include "engine/base/bytes.h"
-#include "engine/board/manifest_text.h"
+#include "engine/board/manifest_lex.h"
 #include "engine/graph/twg1.h"
 #include "host_tools/graphc/graphc.h"
 
@@ -54,9 +54,9 @@ typedef struct g_io {
     uint32_t id;
     uint32_t setting[3];
     uint16_t hwid;
-    uint8_t format;   /* id in the text, index after resolve */
+    uint8_t format; /* id in the text, index after resolve */
     bool has_hwid;
-    uint32_t arc;     /* after resolve */
+    uint32_t arc; /* after resolve */
     const tw_io_manifest_t *manifest;
     uint32_t buffer_at, buffer_bytes;
     char symbol[TW_SYMBOL_MAX + 1];
@@ -85,11 +85,11 @@ typedef struct g_node {
     uint32_t e[6];
     uint32_t blocks_named; /* one more than the highest block a tag spoke of */
     g_pos_t blocks_pos;
-    uint32_t script;       /* id in the text, G_NONE none; index after resolve */
+    uint32_t script; /* id in the text, G_NONE none; index after resolve */
     g_pos_t script_pos;
-    uint32_t own_script;   /* index into scripts, G_NONE none */
+    uint32_t own_script; /* index into scripts, G_NONE none */
     bool has_params;
-    uint16_t tag;          /* 256 = all */
+    uint16_t tag;                     /* 256 = all */
     uint32_t params_at, params_bytes; /* inside model.params */
     /* after resolve */
     const tw_node_manifest_t *manifest;
@@ -149,9 +149,9 @@ typedef struct g_model {
     uint32_t n_formats, n_ios, n_nodes, n_arcs, n_scripts, n_maps, n_params;
     uint32_t cap_formats, cap_ios, cap_nodes, cap_arcs, cap_scripts, cap_maps, cap_params;
     uint32_t format_of[256], io_of[256], script_of[256]; /* id of the text to index, G_NONE none */
-    uint32_t *node_hash; /* open addressing over (type, instance), node + 1, 0 empty */
+    uint32_t *node_hash;                                 /* open addressing over (type, instance), node + 1, 0 empty */
     uint32_t hash_size;
-    char **texts;        /* kept for slices and positions */
+    char **texts; /* kept for slices and positions */
     char **names;
     uint32_t n_texts, cap_texts, cap_names;
     void (*canon)(void *ctx, const char *p, size_t n); /* takes the canonical text, see tw_text_t */
@@ -189,18 +189,18 @@ char *g_report(const g_model_t *m, uint32_t image_bytes);
 char *g_report_json(const g_model_t *m, uint32_t image_bytes);
 
 /** The whole compiler over any source of texts; `platform` is read already. */
-bool g_compile(const char *path, const tw_graphc_opts_t *opts, const tw_platform_t *platform, const tw_text_source_t *src,
-               tw_graphc_out_t *out);
+bool g_compile(const char *path, const tw_graphc_opts_t *opts, const tw_platform_t *platform,
+               const tw_text_source_t *src, tw_graphc_out_t *out);
 
 /* ---- shared inside the parser ------------------------------------------------- */
 
 typedef enum g_in { IN_TOP, IN_FORMAT, IN_IO, IN_NODE, IN_SCRIPT, IN_ARC } g_in_t;
 typedef enum g_lines {
     LINES_TAGS,
-    LINES_DATA,      /* node_parameters */
-    LINES_CODE,      /* script_code */
-    LINES_ASM,       /* script_assembler */
-    LINES_FORMATS,   /* rows of the older form */
+    LINES_DATA,    /* node_parameters */
+    LINES_CODE,    /* script_code */
+    LINES_ASM,     /* script_assembler */
+    LINES_FORMATS, /* rows of the older form */
     LINES_INTERFACE,
     LINES_NODE_NAME, /* `node` alone: its name is on the next line */
     LINES_IGNORED,   /* inside a block that was refused */
@@ -211,22 +211,24 @@ typedef struct g_parser {
     const tw_text_source_t *src;
     tw_text_t stack[G_INCLUDE_MAX + 1]; /* texts being read, innermost last */
     unsigned depth;
-    tw_text_t *t;                       /* the innermost */
+    tw_text_t *t; /* the innermost */
     g_in_t in;
     g_lines_t lines;
-    tw_tok_t tag;                       /* of the line being read */
-    g_pos_t block;                      /* where the node, script or block began */
-    char dir[256];                      /* of the graph: include never leaves it */
+    tw_tok_t tag;  /* of the line being read */
+    g_pos_t block; /* where the node, script or block began */
+    char dir[256]; /* of the graph: include never leaves it */
     char paths[16][256];
     bool has_path[16];
-    uint32_t script;                    /* being read, G_NONE none */
-    bool has_tag;                       /* first byte of the parameters seen */
+    uint32_t script; /* being read, G_NONE none */
+    bool has_tag;    /* first byte of the parameters seen */
     g_pos_t asm_at;
-    char *asm_text;
+    uint8_t *asm_text;
     uint32_t asm_bytes, asm_cap, asm_lines;
-    uint8_t *data;                      /* bytes of the block being read */
+    uint8_t *data; /* bytes of the block being read */
     uint32_t data_bytes, data_cap, literal_bytes, literal_cap;
     uint8_t *literals;
+    uint8_t literal_dir[64][4]; /* label, type, offset of each literal line */
+    uint32_t n_literals;
 } g_parser_t;
 
 g_pos_t g_here(const g_parser_t *p, const tw_tok_t *tok);
@@ -234,6 +236,8 @@ g_pos_t g_here(const g_parser_t *p, const tw_tok_t *tok);
 g_script_t *g_script_here(g_parser_t *p);
 /** One data line "N type; v1 .. vN" appended to *data. @return its type's name, NULL after an error */
 const char *g_take_data(g_parser_t *p, uint8_t **data, uint32_t *n, uint32_t *cap);
+/** Append `count` bytes to *data, which grows; false after an error. */
+bool g_append(g_parser_t *p, uint8_t **data, uint32_t *n, uint32_t *cap, const void *bytes, uint32_t count);
 /** True when the line begins a data line. */
 bool g_is_data(const tw_text_t *t);
 bool g_code_line(g_parser_t *p);

@@ -48,8 +48,8 @@ static void say_formats(text_t *t, const g_model_t *m)
     say(t, "\nformat  raw       channels  rate [Hz]  frame [bytes]  samples  frame of one channel [bytes]\n");
     for (uint32_t i = 0; i < m->n_formats; i++) {
         const g_format_t *f = &m->formats[i];
-        say(t, "%6u  %-8s  %8u  %9g  %13u  %7u  %u\n", i, tw_raw_name(f->raw), f->channels, f->rate, f->frame_bytes, f->samples,
-            f->samples * tw_raw_bits(f->raw) / 8);
+        say(t, "%6u  %-8s  %8u  %9g  %13u  %7u  %u\n", i, tw_raw_name(f->raw), f->channels, f->rate, f->frame_bytes,
+            f->samples, f->samples * tw_raw_bits(f->raw) / 8);
     }
 }
 
@@ -59,8 +59,8 @@ static void say_arcs(text_t *t, const g_model_t *m)
     for (uint32_t i = 0; i < m->n_arcs; i++) {
         const g_arc_t *a = &m->arcs[i];
         const uint32_t from = m->formats[a->from.format].frame_bytes, to = m->formats[a->to.format].frame_bytes;
-        say(t, "%3u  %-31s  %s -> %s, bank %u at %u, %u bytes", i, a->name, end_name(m, a, &a->from), end_name(m, a, &a->to),
-            a->bank, a->at, a->bytes);
+        say(t, "%3u  %-31s  %s -> %s, bank %u at %u, %u bytes", i, a->name, end_name(m, a, &a->from),
+            end_name(m, a, &a->to), a->bank, a->at, a->bytes);
         if (a->lock) {
             say(t, " (lock)");
         } else if (lcm(from, to) > a->bytes) {
@@ -89,7 +89,8 @@ char *g_report(const g_model_t *m, uint32_t image_bytes)
     text_t t = {0};
     say(&t, "graph %s: %u bytes of image, %u of state, uid %08x, platform %08x\n", m->control.name, image_bytes,
         m->state_bytes, m->uid, m->platform->id);
-    say(&t, "%u nodes, %u arcs, %u IOs, %u formats, %u scripts\n", m->n_nodes, m->n_arcs, m->n_ios, m->n_formats, m->n_scripts);
+    say(&t, "%u nodes, %u arcs, %u IOs, %u formats, %u scripts\n", m->n_nodes, m->n_arcs, m->n_ios, m->n_formats,
+        m->n_scripts);
     say(&t, "\nbank    static   working         of\n");
     for (uint32_t i = 0; i < m->n_banks; i++) {
         const g_bank_t *b = &m->banks[i];
@@ -105,28 +106,29 @@ char *g_report(const g_model_t *m, uint32_t image_bytes)
 char *g_report_json(const g_model_t *m, uint32_t image_bytes)
 {
     text_t t = {0};
-    say(&t, "{\"graph\":\"%s\",\"image_bytes\":%u,\"state_bytes\":%u,\"uid\":%u,\"platform\":%u,\"banks\":[", m->control.name,
-        image_bytes, m->state_bytes, m->uid, m->platform->id);
+    say(&t, "{\"graph\":\"%s\",\"image_bytes\":%u,\"state_bytes\":%u,\"uid\":%u,\"platform\":%u,\"banks\":[",
+        m->control.name, image_bytes, m->state_bytes, m->uid, m->platform->id);
     for (uint32_t i = 0; i < m->n_banks; i++) {
         const g_bank_t *b = &m->banks[i];
-        say(&t, "%s{\"vid\":%u,\"static\":%u,\"working\":%u,\"bytes\":%u}", i > 0 ? "," : "", b->manifest->vid, b->fixed,
-            b->working, b->manifest->bytes);
+        say(&t, "%s{\"vid\":%u,\"static\":%u,\"working\":%u,\"bytes\":%u}", i > 0 ? "," : "", b->manifest->vid,
+            b->fixed, b->working, b->manifest->bytes);
     }
     say(&t, "],\"nodes\":[");
     for (uint32_t i = 0; i < m->n_nodes; i++) {
         const g_node_t *n = &m->nodes[m->order[i]];
         say(&t, "%s{\"name\":\"%s\",\"type\":\"%s\",\"blocks\":[", i > 0 ? "," : "", n->name, n->manifest->name);
         for (unsigned k = 0; k < n->manifest->n_mem; k++) {
-            say(&t, "%s{\"vid\":%u,\"at\":%u,\"bytes\":%u,\"working\":%s}", k > 0 ? "," : "", n->block_vid[k], n->block_at[k],
-                n->block_bytes[k], n->manifest->mem[k].type == 1 ? "true" : "false");
+            say(&t, "%s{\"vid\":%u,\"at\":%u,\"bytes\":%u,\"working\":%s}", k > 0 ? "," : "", n->block_vid[k],
+                n->block_at[k], n->block_bytes[k], n->manifest->mem[k].type == 1 ? "true" : "false");
         }
         say(&t, "]}");
     }
     say(&t, "],\"arcs\":[");
     for (uint32_t i = 0; i < m->n_arcs; i++) {
         const g_arc_t *a = &m->arcs[i];
-        say(&t, "%s{\"name\":\"%s\",\"from\":\"%s\",\"to\":\"%s\",\"vid\":%u,\"at\":%u,\"bytes\":%u,\"lock\":%s}", i > 0 ? "," : "",
-            a->name, end_name(m, a, &a->from), end_name(m, a, &a->to), a->bank, a->at, a->bytes, a->lock ? "true" : "false");
+        say(&t, "%s{\"name\":\"%s\",\"from\":\"%s\",\"to\":\"%s\",\"vid\":%u,\"at\":%u,\"bytes\":%u,\"lock\":%s}",
+            i > 0 ? "," : "", a->name, end_name(m, a, &a->from), end_name(m, a, &a->to), a->bank, a->at, a->bytes,
+            a->lock ? "true" : "false");
     }
     say(&t, "]}\n");
     return t.v;

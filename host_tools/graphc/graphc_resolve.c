@@ -12,7 +12,8 @@ static void check_format(g_model_t *m, g_format_t *f)
     const uint32_t stamp = f->ts != 0 ? ts_bytes[f->ts_size] : 0;
     const uint32_t bits = tw_raw_bits(f->raw) * f->channels;
     if (stamp >= f->frame_bytes && stamp > 0) {
-        g_error(m, &f->pos, "format %u: a frame of %u bytes has no room after its %u-byte time stamp", f->id, f->frame_bytes, stamp);
+        g_error(m, &f->pos, "format %u: a frame of %u bytes has no room after its %u-byte time stamp", f->id,
+                f->frame_bytes, stamp);
         return;
     }
     const uint64_t payload = (uint64_t)(f->frame_bytes - stamp) * 8;
@@ -21,14 +22,14 @@ static void check_format(g_model_t *m, g_format_t *f)
         return;
     }
     if (payload % bits != 0) {
-        g_error(m, &f->pos, "format %u: %u frame bytes are no whole number of samples of %u channels %s (%u bits)", f->id,
-                f->frame_bytes - stamp, f->channels, tw_raw_name(f->raw), bits);
+        g_error(m, &f->pos, "format %u: %u frame bytes are no whole number of samples of %u channels %s (%u bits)",
+                f->id, f->frame_bytes - stamp, f->channels, tw_raw_name(f->raw), bits);
         return;
     }
     const uint32_t raw_bits = tw_raw_bits(f->raw), align = raw_bits % 32 == 0 ? 4 : raw_bits == 16 ? 2 : 1;
     if (f->frame_bytes % align != 0) {
-        g_error(m, &f->pos, "format %u: frames of %u bytes would not keep %s samples aligned to %u", f->id, f->frame_bytes,
-                tw_raw_name(f->raw), align);
+        g_error(m, &f->pos, "format %u: frames of %u bytes would not keep %s samples aligned to %u", f->id,
+                f->frame_bytes, tw_raw_name(f->raw), align);
     }
     f->samples = (uint32_t)(payload / bits);
 }
@@ -93,7 +94,8 @@ static void check_io(g_model_t *m, g_io_t *io)
     const g_format_t *f = &m->formats[io->format];
     const tw_io_manifest_t *x = io->manifest;
     if (x->raw != 0 && x->raw != f->raw) {
-        g_error(m, &io->pos, "%s carries %s, format %u is %s", x->name, tw_raw_name(x->raw), f->id, tw_raw_name(f->raw));
+        g_error(m, &io->pos, "%s carries %s, format %u is %s", x->name, tw_raw_name(x->raw), f->id,
+                tw_raw_name(f->raw));
     }
     expect(m, &io->pos, x->name, "channels", &x->channels, f->channels);
     expect(m, &io->pos, x->name, "frames of samples", &x->frame_length, f->samples);
@@ -120,8 +122,8 @@ static const tw_node_manifest_t *find_manifest(g_model_t *m, g_node_t *n)
     }
     const tw_tok_t tok = {.p = n->type.p, .n = n->type.n};
     const char *near = tw_nearest(&tok, names, count, sizeof names[0]);
-    g_error(m, &n->pos, "the platform has no node '%.*s'%s%s%s", (int)n->type.n, n->type.p, near ? ", did you mean '" : "",
-            near ? near : "", near ? "'?" : "");
+    g_error(m, &n->pos, "the platform has no node '%.*s'%s%s%s", (int)n->type.n, n->type.p,
+            near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
     return NULL;
 }
 
@@ -145,6 +147,9 @@ static void check_node(g_model_t *m, g_node_t *n)
     }
     if (n->own_script != G_NONE && x->rx > 0) {
         g_error(m, &n->pos, "%s is no script node: a shared script is declared with 'script n'", x->name);
+    }
+    if (n->own_script != G_NONE && n->has_params) {
+        g_error(m, &n->pos, "parameters of a script node: write them as literals of its script");
     }
     if (n->own_script == G_NONE && strcmp(x->name, "arm_stream_script") == 0) {
         g_error(m, &n->pos, "a script node needs script_code or script_assembler");
@@ -173,7 +178,8 @@ static void order_scripts(g_model_t *m)
     for (uint32_t i = 0; i < m->n_scripts; i++) {
         const g_script_t *s = &m->scripts[i];
         if (s->id != G_NONE && s->id >= shared) {
-            g_error(m, &s->pos, "script %u, but there are %u shared scripts: they are numbered from 0 without gaps", s->id, shared);
+            g_error(m, &s->pos, "script %u, but there are %u shared scripts: they are numbered from 0 without gaps",
+                    s->id, shared);
             return;
         }
     }
@@ -257,8 +263,8 @@ static bool connect_end(g_model_t *m, uint32_t arc, g_end_t *e, bool tx)
     }
     e->slot = slot_of(x, e->port);
     if (n->arcs[e->slot] != G_NONE) {
-        g_error(m, &e->pos, "arc %u of %.*s %u is connected already, in line %u%s", e->port, (int)e->type.n, e->type.p, e->inst,
-                m->arcs[n->arcs[e->slot]].pos.line, tx ? " (fan-out needs a split node)" : "");
+        g_error(m, &e->pos, "arc %u of %.*s %u is connected already, in line %u%s", e->port, (int)e->type.n, e->type.p,
+                e->inst, m->arcs[n->arcs[e->slot]].pos.line, tx ? " (fan-out needs a split node)" : "");
         return false;
     }
     n->arcs[e->slot] = arc;
@@ -306,7 +312,8 @@ static void connect_io(g_model_t *m, uint32_t index, g_arc_t *a)
     io->arc = index;
     edge->format = io->format;
     if (io->manifest != NULL && io->manifest->direction != !in) {
-        g_error(m, &a->pos, "%s is an %s of the graph", io->manifest->name, io->manifest->direction ? "output" : "input");
+        g_error(m, &a->pos, "%s is an %s of the graph", io->manifest->name,
+                io->manifest->direction ? "output" : "input");
     }
     if (connected) {
         same_stream(m, &a->pos, &m->formats[a->from.format], &m->formats[a->to.format]);
@@ -354,7 +361,8 @@ static uint32_t lock_format(g_model_t *m)
 {
     for (uint32_t i = 0; i < m->n_formats; i++) {
         const g_format_t *f = &m->formats[i];
-        if (f->raw == TW_RAW_U8 && f->channels == 1 && f->frame_bytes == 8 && f->rate == 0 && f->ts == 0 && f->domain == 0) {
+        if (f->raw == TW_RAW_U8 && f->channels == 1 && f->frame_bytes == 8 && f->rate == 0 && f->ts == 0 &&
+            f->domain == 0) {
             return i;
         }
     }
@@ -362,7 +370,8 @@ static uint32_t lock_format(g_model_t *m)
         tw_diag(m->diags, false, NULL, 0, 0, "out of memory");
         return 0;
     }
-    m->formats[m->n_formats] = (g_format_t){.id = G_NONE, .frame_bytes = 8, .raw = TW_RAW_U8, .channels = 1, .samples = 8};
+    m->formats[m->n_formats] =
+        (g_format_t){.id = G_NONE, .frame_bytes = 8, .raw = TW_RAW_U8, .channels = 1, .samples = 8};
     return m->n_formats++;
 }
 
@@ -377,8 +386,15 @@ static void add_lock_arc(g_model_t *m, uint32_t node)
     const uint32_t format = lock_format(m);
     const g_end_t end = {.pos = n->pos, .type = n->type, .inst = n->inst, .format = format, .node = node};
     n->arcs[0] = m->n_arcs;
-    m->arcs[m->n_arcs++] = (g_arc_t){.pos = n->pos, .kind = G_ARC_NODES, .io = G_NONE, .from = end, .to = end, .lock = true,
-                                     .vid = m->scripts[n->own_script].vid, .jitter = 1.0, .script = G_NONE};
+    m->arcs[m->n_arcs++] = (g_arc_t){.pos = n->pos,
+                                     .kind = G_ARC_NODES,
+                                     .io = G_NONE,
+                                     .from = end,
+                                     .to = end,
+                                     .lock = true,
+                                     .vid = m->scripts[n->own_script].vid,
+                                     .jitter = 1.0,
+                                     .script = G_NONE};
 }
 
 static void check_connected(g_model_t *m, uint32_t node)
@@ -393,8 +409,8 @@ static void check_connected(g_model_t *m, uint32_t node)
     }
     for (uint32_t port = 0; port < (uint32_t)(x->rx + x->tx); port++) {
         if (n->arcs[slot_of(x, port)] == G_NONE) {
-            g_error(m, &n->pos, "%s arc %u of %.*s %u is not connected", x->arcs[port].tx ? "transmit" : "receive", port,
-                    (int)n->type.n, n->type.p, n->inst);
+            g_error(m, &n->pos, "%s arc %u of %.*s %u is not connected", x->arcs[port].tx ? "transmit" : "receive",
+                    port, (int)n->type.n, n->type.p, n->inst);
         }
     }
 }
@@ -406,8 +422,10 @@ static void check_manifest_arcs(g_model_t *m, const tw_node_manifest_t *x)
         tx += x->arcs[i].tx;
     }
     if (tx != x->tx || x->tx == 0) {
-        tw_diag(m->diags, false, x->file, 0, 0, x->tx == 0 ? "%s has no transmit arc, which every node needs for its lock"
-                                                          : "%s: node_nb_arcs and the directions of the arcs disagree", x->name);
+        tw_diag(m->diags, false, x->file, 0, 0,
+                x->tx == 0 ? "%s has no transmit arc, which every node needs for its lock"
+                           : "%s: node_nb_arcs and the directions of the arcs disagree",
+                x->name);
     }
 }
 

@@ -5,9 +5,44 @@
 
 #define SCRIPT_BYTES_MAX 65535u /* of code, and of literals: the image has 16 bits for each */
 
-static bool is_code(const char *type)
+#define FIRST_LABEL 64u /* of literal lines; code labels count from 0 */
+#define LABELS_MAX 64u
+
+/* Types of literals as registers have them (tw_stype_t); 16-bit types are code. */
+static const struct {
+    const char *name;
+    uint8_t type, bytes;
+} literal_types[] = {
+    {"i8", 0, 1},  {"s8", 0, 1},  {"u8", 1, 1},  {"h8", 1, 1},  {"i32", 4, 4}, {"s32", 4, 4},  {"u32", 5, 4},
+    {"h32", 5, 4}, {"i64", 7, 8}, {"s64", 7, 8}, {"u64", 8, 8}, {"h64", 8, 8}, {"f32", 12, 4}, {"f64", 13, 8},
+};
+
+/* The line's values go to the pool, aligned to their size, and its directory gets an entry. */
+static bool literal_line(g_parser_t *p, const tw_tok_t *type)
 {
-    return strcmp(type + 1, "16") == 0; /* h16 u16 i16 s16 */
+    static const uint8_t zero[8];
+    const uint32_t n = type->n > 0 && type->p[type->n - 1] == ':' ? type->n - 1 : type->n;
+    size_t i = 0;
+    while (i < TW_COUNT(literal_types) &&
+           (strlen(literal_types[i].name) != n || memcmp(literal_types[i].name, type->p, n) != 0)) {
+        i++;
+    }
+    if (i < TW_COUNT(literal_types)) {
+        const uint32_t at = tw_round_up(p->literal_bytes, literal_types[i].bytes);
+        if (p->n_literals >= LABELS_MAX || at > SCRIPT_BYTES_MAX) {
+            tw_text_error(p->t, type, "more than %u literal lines, or %u bytes of literals", LABELS_MAX,
+                          SCRIPT_BYTES_MAX);
+            return false;
+        }
+        if (!g_append(p, &p->literals, &p->literal_bytes, &p->literal_cap, zero, at - p->literal_bytes)) {
+            return false;
+        }
+        uint8_t *entry = p->literal_dir[p->n_literals];
+        entry[0] = (uint8_t)(FIRST_LABEL + p->n_literals++);
+        entry[1] = literal_types[i].type;
+        tw_put_le16(entry + 2, (uint16_t)at);
+    }
+    return g_take_data(p, &p->literals, &p->literal_bytes, &p->literal_cap) != NULL; /* names an unknown type */
 }
 
 bool g_code_line(g_parser_t *p)
@@ -17,14 +52,15 @@ bool g_code_line(g_parser_t *p)
     ahead.canon = NULL;
     (void)tw_text_tok(&ahead, &tok);
     (void)tw_text_peek(&ahead, &tok);
-    const bool code = tok.n >= 3 && memcmp(tok.p + 1, "16", 2) == 0;
-    const char *type = code ? g_take_data(p, &p->data, &p->data_bytes, &p->data_cap)
-                            : g_take_data(p, &p->literals, &p->literal_bytes, &p->literal_cap);
-    return type != NULL && is_code(type) == code;
+    if (tok.n >= 3 && memcmp(tok.p + 1, "16", 2) == 0) {
+        return g_take_data(p, &p->data, &p->data_bytes, &p->data_cap) != NULL;
+    }
+    return literal_line(p, &tok);
 }
 
 /* Code, padding and literals as the image has them. Takes nothing over. */
-static bool store(g_parser_t *p, const uint8_t *code, uint32_t code_bytes, const uint8_t *literals, uint32_t literal_bytes)
+static bool store(g_parser_t *p, const uint8_t *code, uint32_t code_bytes, const uint8_t *literals,
+                  uint32_t literal_bytes)
 {
     g_script_t *s = g_script_here(p);
     if (s == NULL) {
@@ -59,24 +95,26 @@ static bool store(g_parser_t *p, const uint8_t *code, uint32_t code_bytes, const
     return true;
 }
 
+/* The pool ends with its directory: an entry per line, then their number. */
+static bool close_pool(g_parser_t *p)
+{
+    uint8_t count[2];
+    tw_put_le16(count, (uint16_t)p->n_literals);
+    return p->n_literals == 0 ||
+           (g_append(p, &p->literals, &p->literal_bytes, &p->literal_cap, p->literal_dir[0], 4 * p->n_literals) &&
+            g_append(p, &p->literals, &p->literal_bytes, &p->literal_cap, count, sizeof count));
+}
+
 bool g_code_end(g_parser_t *p)
 {
-    const bool ok = store(p, p->data, p->data_bytes, p->literals, p->literal_bytes);
-    p->data_bytes = p->literal_bytes = 0;
+    const bool ok = close_pool(p) && store(p, p->data, p->data_bytes, p->literals, p->literal_bytes);
+    p->data_bytes = p->literal_bytes = p->n_literals = 0;
     return ok;
 }
 
 static bool asm_put(g_parser_t *p, const char *text, uint32_t n)
 {
-    while (p->asm_cap < p->asm_bytes + n) {
-        if (p->asm_bytes + n > G_PARAMS_MAX || !g_grow(&p->asm_text, p->asm_cap, &p->asm_cap, 1)) {
-            tw_text_error(p->t, NULL, "assembler text too long");
-            return false;
-        }
-    }
-    memcpy(p->asm_text + p->asm_bytes, text, n);
-    p->asm_bytes += n;
-    return true;
+    return g_append(p, &p->asm_text, &p->asm_bytes, &p->asm_cap, text, n);
 }
 
 /* Lines are kept as they are, blank ones too, so the assembler's places need only the line of the first. */
@@ -107,11 +145,11 @@ bool g_asm_end(g_parser_t *p)
         g_error(p->m, &p->block, "out of memory");
         return false;
     }
-    const bool assembled = tw_asm(p->asm_text != NULL ? p->asm_text : "", p->asm_bytes, out);
+    const bool assembled = tw_asm(p->asm_text != NULL ? (const char *)p->asm_text : "", p->asm_bytes, out);
     for (unsigned i = 0; i < out->n_diags; i++) {
         const tw_asm_diag_t *d = &out->diags[i];
-        tw_diag(p->m->diags, d->warning, p->asm_at.file, d->line > 0 ? p->asm_at.line + d->line - 1 : p->asm_at.line, d->col,
-                "%s", d->text);
+        tw_diag(p->m->diags, d->warning, p->asm_at.file, d->line > 0 ? p->asm_at.line + d->line - 1 : p->asm_at.line,
+                d->col, "%s", d->text);
     }
     if (!assembled && out->n_diags == 0) {
         g_error(p->m, &p->block, "the assembler refused the text");

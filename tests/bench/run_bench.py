@@ -15,7 +15,7 @@ PEERS = {"rpc_setparam": "raw_tcp_pingpong", "rpc_pipelined64": "raw_tcp_coalesc
 
 def start_server(image, cpu):
     command = ["build/host/tunewired", "--platform", "examples/platform/top_manifest_computer.txt", "--listen",
-               "127.0.0.1:0", "--graph", image, "--log-level", "error"]
+               "127.0.0.1:0", "--graph", image, "--log-level", "error", "--io", "line_out_0=null"]
     p = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: pin(cpu))
     line = p.stdout.readline()
     if "tcp://" not in line:

@@ -86,7 +86,8 @@ static void diagnose(const char *text, text_t *got)
     for (unsigned i = 0; i < out.diags.n; i++) {
         const tw_diag_t *d = &out.diags.rows[i];
         char line[400];
-        const int n = snprintf(line, sizeof line, "==> %u:%u %s: %s\n", d->line, d->col, d->warning ? "warning" : "error", d->text);
+        const int n = snprintf(line, sizeof line, "==> %u:%u %s: %s\n", d->line, d->col,
+                               d->warning ? "warning" : "error", d->text);
         add(got, line, (size_t)n);
     }
     if (ok) {
@@ -150,7 +151,8 @@ static void wrong_texts_are_refused_where_they_are_wrong(void **state)
 static void the_examples_compile_without_a_word(void **state)
 {
     (void)state;
-    static const char *const files[] = {"examples/seed_two_nodes.txt", "examples/voice_gate.txt", "examples/voice_gate_f32.txt"};
+    static const char *const files[] = {"examples/seed_two_nodes.txt", "examples/voice_gate.txt",
+                                        "examples/voice_gate_f32.txt"};
     for (size_t i = 0; i < TW_COUNT(files); i++) {
         tw_graphc_out_t out;
         const tw_graphc_opts_t strict = {.strict = true};
@@ -173,17 +175,27 @@ static void other_spellings_give_the_same_image(void **state)
         const char *why, *text;
         bool same_uid; /* the identity is of the words, so only comments and blanks keep it */
     } cases[] = {
-        {"comments and blanks", "; head\n\n  format 0 ; zero\n\tformat_frame_length   8\r\nstream_io 0\n stream_io_hwid 0\nstream_io 1\n"
-                                " stream_io_hwid 9\n" NODE ARCS, true},
+        {"comments and blanks",
+         "; head\n\n  format 0 ; zero\n\tformat_frame_length   8\r\nstream_io 0\n stream_io_hwid 0\nstream_io 1\n"
+         " stream_io_hwid 9\n" NODE ARCS,
+         true},
         {"bars without a semicolon", IO "------\n=====\n" NODE ARCS, true},
-        {"older IO block", "format 0\n format_frame_length 8\ntop_graph_interface\n0 0 0\n1 0 9\n_end_\n" NODE ARCS, false},
-        {"older format block", "format\n; ID FRAME RAW CH\n ID FRAMESIZE RAW\n 0 8 17 1 0 0 0 0 0\n_end_\nstream_io 0\n stream_io_hwid 0\n"
-                               "stream_io 1\n stream_io_hwid 9\n" NODE ARCS, false},
+        {"older IO block", "format 0\n format_frame_length 8\ntop_graph_interface\n0 0 0\n1 0 9\n_end_\n" NODE ARCS,
+         false},
+        {"older format block",
+         "format\n; ID FRAME RAW CH\n ID FRAMESIZE RAW\n 0 8 17 1 0 0 0 0 0\n_end_\nstream_io 0\n stream_io_hwid 0\n"
+         "stream_io 1\n stream_io_hwid 9\n" NODE ARCS,
+         false},
         {"name on the line after node", IO "node\n arm_stream_amplifier 0 ; instance\n_end_\n" ARCS, false},
-        {"older arc names", IO NODE "input_arc 0 arm_stream_amplifier 0 0 0\noutput_arc 1 arm_stream_amplifier 0 1 0\n", false},
-        {"hexadecimal", "format 0x0\n format_frame_length 0x8\nstream_io 0\n stream_io_hwid 0\nstream_io 1\n stream_io_hwid 9\n" NODE ARCS, false},
+        {"older arc names", IO NODE "input_arc 0 arm_stream_amplifier 0 0 0\noutput_arc 1 arm_stream_amplifier 0 1 0\n",
+         false},
+        {"hexadecimal",
+         "format 0x0\n format_frame_length 0x8\nstream_io 0\n stream_io_hwid 0\nstream_io 1\n stream_io_hwid 9\n" NODE
+             ARCS,
+         false},
         {"long end", IO "node arm_stream_amplifier 0\n_end_____\n" ARCS, false},
-        {"IO with hwid on its line", "format 0\n format_frame_length 8\nstream_io_graph 0 0\nstream_io_graph 1 9\n" NODE ARCS, false},
+        {"IO with hwid on its line",
+         "format 0\n format_frame_length 8\nstream_io_graph 0 0\nstream_io_graph 1 9\n" NODE ARCS, false},
     };
     tw_graphc_out_t base;
     assert_true(compile(IO NODE ARCS, &base));
@@ -207,13 +219,15 @@ static void an_include_reads_as_if_it_stood_there(void **state)
 {
     (void)state;
     file_t files[] = {
-        {"dir/g.txt", IO "set_file_path 1 ../lib\nnode arm_stream_amplifier 0\nnode_parameters\n include 1 p.txt\n_end_\n_end_\n" ARCS},
+        {"dir/g.txt", IO
+         "set_file_path 1 ../lib\nnode arm_stream_amplifier 0\nnode_parameters\n include 1 p.txt\n_end_\n_end_\n" ARCS},
         {"lib/p.txt", "1 u8; 2 gain\n1 u16; 2053"},
         {NULL, NULL},
     };
     tw_graphc_out_t a, b;
     assert_true(compile_files(files, &a));
-    assert_true(compile(IO "node arm_stream_amplifier 0\nnode_parameters\n 1 u8; 2\n1 u16; 0x805\n_end_\n_end_\n" ARCS, &b));
+    assert_true(
+        compile(IO "node arm_stream_amplifier 0\nnode_parameters\n 1 u8; 2\n1 u16; 0x805\n_end_\n_end_\n" ARCS, &b));
     assert_int_equal(a.bytes, b.bytes);
     const uint32_t params = tw_img_word(a.image, 0, TW_W_DIRECTORY + 2 * TW_SEC_PARAMS);
     assert_int_equal(tw_get_le16(a.image + params), 2053);

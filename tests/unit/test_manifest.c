@@ -1,6 +1,6 @@
 /* Manifests: option sets, IO and node manifests, the platform and its identity. */
 #include "engine/base/bytes.h"
-#include "engine/board/manifest_text.h"
+#include "engine/board/manifest_lex.h"
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,13 +31,13 @@ static void option_sets_mean_what_the_language_says(void **state)
         {"{0 5 6}", true, {.n = 2, .any = 1, .v = {5, 6}}},
         {"{-1 2 2 6}", true, {.n = 3, .v = {2, 4, 6}}},
         {"{-4 2 2 6 10 5 20}", true, {.n = 6, .def = 3, .v = {2, 4, 6, 10, 15, 20}}},
-        {"{4 5 6 7}", false, {0}},        /* default beyond the list */
+        {"{4 5 6 7}", false, {0}},          /* default beyond the list */
         {"{-7 2 2 6 10 5 20}", false, {0}}, /* default beyond the ranges */
-        {"{-1 2 2}", false, {0}},         /* no triplet */
-        {"{-1 2 0 6}", false, {0}},       /* a step that never arrives */
-        {"{-1 1 1 99}", false, {0}},      /* more than a set holds */
+        {"{-1 2 2}", false, {0}},           /* no triplet */
+        {"{-1 2 0 6}", false, {0}},         /* a step that never arrives */
+        {"{-1 1 1 99}", false, {0}},        /* more than a set holds */
         {"{1 5 x}", false, {0}},
-        {"{1 5 500}", false, {0}},        /* outside 0..100 */
+        {"{1 5 500}", false, {0}}, /* outside 0..100 */
         {"", false, {0}},
     };
     for (size_t i = 0; i < TW_COUNT(cases); i++) {
@@ -63,11 +63,23 @@ static void numbers_are_whole_tokens(void **state)
         bool is_int, is_num;
         double v;
     } cases[] = {
-        {"0", true, true, 0}, {"-12", true, true, -12}, {"0x10", true, true, 16}, {"1.5f", false, true, 1.5},
-        {"-1e3", false, true, -1000}, {"9223372036854775807", true, true, 9223372036854775807.0},
-        {"-9223372036854775808", true, true, -9223372036854775808.0}, {"9223372036854775808", false, true, 9223372036854775808.0},
-        {"1x", false, false, 0}, {"--1", false, false, 0}, {"inf", false, false, 0}, {"nan", false, false, 0},
-        {"1e999", false, false, 0}, {"0x", false, false, 0}, {"-", false, false, 0}, {"f", false, false, 0}, {"0x1p3", false, false, 0},
+        {"0", true, true, 0},
+        {"-12", true, true, -12},
+        {"0x10", true, true, 16},
+        {"1.5f", false, true, 1.5},
+        {"-1e3", false, true, -1000},
+        {"9223372036854775807", true, true, 9223372036854775807.0},
+        {"-9223372036854775808", true, true, -9223372036854775808.0},
+        {"9223372036854775808", false, true, 9223372036854775808.0},
+        {"1x", false, false, 0},
+        {"--1", false, false, 0},
+        {"inf", false, false, 0},
+        {"nan", false, false, 0},
+        {"1e999", false, false, 0},
+        {"0x", false, false, 0},
+        {"-", false, false, 0},
+        {"f", false, false, 0},
+        {"0x1p3", false, false, 0},
     };
     for (size_t i = 0; i < TW_COUNT(cases); i++) {
         const tw_tok_t tok = {.p = cases[i].text, .n = (uint32_t)strlen(cases[i].text)};
@@ -86,8 +98,16 @@ static void paths_fold_and_stay(void **state)
     static const struct {
         const char *dir, *file, *want;
     } cases[] = {
-        {"a/b", "c.txt", "a/b/c.txt"}, {"a/b", "../c.txt", "a/c.txt"}, {"a/b", "./../../c.txt", "c.txt"}, {"a", "../../c", "../c"},
-        {".", "c", "c"}, {".", "../../c", "../../c"}, {"/", "a", "/a"}, {"/a", "..//b/", "/b"}, {"x", "/abs", "/abs"}, {".", ".", "."},
+        {"a/b", "c.txt", "a/b/c.txt"},
+        {"a/b", "../c.txt", "a/c.txt"},
+        {"a/b", "./../../c.txt", "c.txt"},
+        {"a", "../../c", "../c"},
+        {".", "c", "c"},
+        {".", "../../c", "../../c"},
+        {"/", "a", "/a"},
+        {"/a", "..//b/", "/b"},
+        {"x", "/abs", "/abs"},
+        {".", ".", "."},
     };
     for (size_t i = 0; i < TW_COUNT(cases); i++) {
         char out[64];
@@ -121,14 +141,15 @@ static void a_node_manifest_is_read_in_full(void **state)
     (void)state;
     tw_node_manifest_t m;
     tw_diags_t d;
-    assert_true(parse_node("; head\nACME\nacme_node\nnode_nb_arcs 2 1\nnode_same_data_rate 1\nnode_node_version 203\n"
-                           "node_mask_library 15\nnode_architecture armv8.1-m.main\nnode_use_arc_format 0\n"
-                           "node_mem 0\nnode_mem_alloc 32\nnode_mem_nbchan 4 0\nnode_mem_sampling_rate 0.1 1\n"
-                           "node_mem_frame_size 1 0\nnode_mem_alignement 16\nnode_mem_retention 2\nnode_mem_speed 2\n"
-                           "node_mem_relocatable 1\nnode_mem_dataOprog1 1\nnode_mem 1\nnode_mem_alloc 8\nnode_mem_retention 1\n"
-                           "node_arc 1\nnode_arc_rx0tx1 0\nnode_arc_raw_format {2 S16 FP32}\nnode_arc_nb_channels {1 1 2}\n"
-                           "node_arc_sampling_rate {1 16000 44100}\n_end_\n",
-                           &m, &d));
+    assert_true(
+        parse_node("; head\nACME\nacme_node\nnode_nb_arcs 2 1\nnode_same_data_rate 1\nnode_node_version 203\n"
+                   "node_mask_library 15\nnode_architecture armv8.1-m.main\nnode_use_arc_format 0\n"
+                   "node_mem 0\nnode_mem_alloc 32\nnode_mem_nbchan 4 0\nnode_mem_sampling_rate 0.1 1\n"
+                   "node_mem_frame_size 1 0\nnode_mem_alignement 16\nnode_mem_retention 2\nnode_mem_speed 2\n"
+                   "node_mem_relocatable 1\nnode_mem_dataOprog1 1\nnode_mem 1\nnode_mem_alloc 8\nnode_mem_retention 1\n"
+                   "node_arc 1\nnode_arc_rx0tx1 0\nnode_arc_raw_format {2 S16 FP32}\nnode_arc_nb_channels {1 1 2}\n"
+                   "node_arc_sampling_rate {1 16000 44100}\n_end_\n",
+                   &m, &d));
     assert_string_equal(m.developer, "ACME");
     assert_string_equal(m.name, "acme_node");
     assert_int_equal(m.rx, 2);
@@ -170,10 +191,11 @@ static void an_io_manifest_is_read_in_full(void **state)
     (void)state;
     tw_io_manifest_t m;
     tw_diags_t d;
-    assert_true(parse_io("io_x\nanalog_in\nio_commander0_servant1 0\nio_buffer_allocation 2.1\nio_raw_format {1 17}\n"
-                         "io_nb_channels 0 {1 1 2}\nio_frame_length 1 {1 2 16}\nio_subtype_units Vrms\nio_analogscale 0.55\n"
-                         "io_rescale_factor 12.24 -44.3\nio_sampling_rate {2 16000 44100}\n",
-                         &m, &d));
+    assert_true(
+        parse_io("io_x\nanalog_in\nio_commander0_servant1 0\nio_buffer_allocation 2.1\nio_raw_format {1 17}\n"
+                 "io_nb_channels 0 {1 1 2}\nio_frame_length 1 {1 2 16}\nio_subtype_units Vrms\nio_analogscale 0.55\n"
+                 "io_rescale_factor 12.24 -44.3\nio_sampling_rate {2 16000 44100}\n",
+                 &m, &d));
     assert_string_equal(m.name, "io_x");
     assert_int_equal(m.domain, 8);
     assert_int_equal(m.direction, 0);
@@ -208,9 +230,11 @@ static void wrong_manifests_are_refused_where_they_are_wrong(void **state)
         unsigned line, col;
         const char *says;
     } cases[] = {
-        {"ARM\nx\nnode_nb_arc 1 1\n", true, 3, 1, "unknown node manifest tag 'node_nb_arc', did you mean 'node_nb_arcs'?"},
+        {"ARM\nx\nnode_nb_arc 1 1\n", true, 3, 1,
+         "unknown node manifest tag 'node_nb_arc', did you mean 'node_nb_arcs'?"},
         {"ARM\n", true, 0, 0, "a node manifest begins with the developer's and the node's name"},
-        {"ARM\nx\nX 1 1 0\n1 2 3\n", true, 3, 1, "'X': only tags follow the node's name (positional manifests are not read)"},
+        {"ARM\nx\nX 1 1 0\n1 2 3\n", true, 3, 1,
+         "'X': only tags follow the node's name (positional manifests are not read)"},
         {"ARM\nx\nnode_mem 1\n", true, 3, 10, "memory block 1, expected 0: blocks are numbered 0..5 in order"},
         {"ARM\nx\nnode_mem_nbchan 1\n", true, 3, 0, "no memory block started: node_mem must come first"},
         {"ARM\nx\nnode_mem 0\nnode_mem_alignment 12\n", true, 4, 20, "alignment 12 is not a power of two"},
@@ -231,7 +255,8 @@ static void wrong_manifests_are_refused_where_they_are_wrong(void **state)
         tw_diags_t d;
         const bool ok = cases[i].node ? parse_node(cases[i].text, &n, &d) : parse_io(cases[i].text, &io, &d);
         const tw_diag_t *r = &d.rows[0];
-        if (ok || d.n != 1 || r->line != cases[i].line || r->col != cases[i].col || strcmp(r->text, cases[i].says) != 0) {
+        if (ok || d.n != 1 || r->line != cases[i].line || r->col != cases[i].col ||
+            strcmp(r->text, cases[i].says) != 0) {
             fail_msg("case %zu: %u:%u %s", i, r->line, r->col, r->text);
         }
     }
@@ -280,7 +305,8 @@ static void the_platform_id_is_of_what_images_depend_on(void **state)
     (void)state;
     const uint32_t id = platform_id(TOP, MAP, IO, NODE);
     assert_int_not_equal(id, 0);
-    assert_int_equal(platform_id("; head\n 1 path\n./\n0  map.txt\n1\n0 io.txt 4  1 0 ; mic\n1\n0 node.txt\n", MAP, IO, NODE), id);
+    assert_int_equal(
+        platform_id("; head\n 1 path\n./\n0  map.txt\n1\n0 io.txt 4  1 0 ; mic\n1\n0 node.txt\n", MAP, IO, NODE), id);
     assert_int_equal(platform_id(TOP, MAP, "io_x\n\naudio_in ; mic\nio_backend null\n", NODE), id);
     assert_int_equal(platform_id(TOP, MAP, IO, NODE "node_nb_arcs 2 2\n"), id);
     assert_int_not_equal(platform_id(TOP, "1 1 1\n0 0 1 0 0 0 0 65532 0\n1 1 15\n", IO, NODE), id);
@@ -292,14 +318,25 @@ static void a_wrong_platform_leaves_nothing(void **state)
 {
     (void)state;
     static const char *const tops[] = {
-        "", "0\n", "1\n./\n", "1\n./\n1 map.txt\n", "1\n./\n0 none.txt\n", "1\n./\n0 map.txt\n2\n0 io.txt 4 1 0\n",
-        "1\n./\n0 map.txt\n2\n0 io.txt 4 1 0\n0 io.txt 4 1 0\n0\n", "1\n./\n0 map.txt\n0\n1\n0 map.txt\n", "1\n./\n0 map.txt\n300\n",
+        "",
+        "0\n",
+        "1\n./\n",
+        "1\n./\n1 map.txt\n",
+        "1\n./\n0 none.txt\n",
+        "1\n./\n0 map.txt\n2\n0 io.txt 4 1 0\n",
+        "1\n./\n0 map.txt\n2\n0 io.txt 4 1 0\n0 io.txt 4 1 0\n0\n",
+        "1\n./\n0 map.txt\n0\n1\n0 map.txt\n",
+        "1\n./\n0 map.txt\n300\n",
     };
     for (size_t i = 0; i < TW_COUNT(tops); i++) {
         assert_int_equal(platform_id(tops[i], MAP, IO, NODE), 0);
     }
     static const char *const maps[] = {
-        "1 1 1\n", "1 1 2\n0 0 1 0 0 0 0 1 0\n0 0 1 0 0 0 0 1 0\n1 1 15\n", "1 1 1\n0 255 1 0 0 0 0 1 0\n1 1 15\n", "1 1 0\n0 1 15\n", "1 1 17\n",
+        "1 1 1\n",
+        "1 1 2\n0 0 1 0 0 0 0 1 0\n0 0 1 0 0 0 0 1 0\n1 1 15\n",
+        "1 1 1\n0 255 1 0 0 0 0 1 0\n1 1 15\n",
+        "1 1 0\n0 1 15\n",
+        "1 1 17\n",
     };
     for (size_t i = 0; i < TW_COUNT(maps); i++) {
         assert_int_equal(platform_id(TOP, maps[i], IO, NODE), 0);
@@ -364,10 +401,11 @@ static void public_manifests_are_read(void **state)
 {
     (void)state;
     static const char *const nodes[] = {
-        "Audio/arm/compressor", "Audio/arm/decompressor", "Audio/arm/detector", "Audio/arm/filter", "Basic/arm/amplifier",
-        "Basic/arm/converter", "Basic/arm/demodulator", "Basic/arm/mixer", "Basic/arm/modulator", "Basic/arm/qos",
-        "Basic/arm/resampler", "Basic/arm/rescaler", "Basic/arm/router", "Basic/arm/script", "Basic/arm/split",
-        "Image/arm/detector2D", "Image/arm/filter2D", "Image/elm/TJpgDec",
+        "Audio/arm/compressor", "Audio/arm/decompressor", "Audio/arm/detector",    "Audio/arm/filter",
+        "Basic/arm/amplifier",  "Basic/arm/converter",    "Basic/arm/demodulator", "Basic/arm/mixer",
+        "Basic/arm/modulator",  "Basic/arm/qos",          "Basic/arm/resampler",   "Basic/arm/rescaler",
+        "Basic/arm/router",     "Basic/arm/script",       "Basic/arm/split",       "Image/arm/detector2D",
+        "Image/arm/filter2D",   "Image/elm/TJpgDec",
     };
     DIR *dir = opendir(CORPUS);
     if (dir == NULL) {

@@ -25,9 +25,12 @@ static const char rich[] =
     "stream_io 8\n stream_io_hwid 9\n stream_io_format 2\n"
     "script 0\n script_registers 3\n script_pointers 1\n script_stack 4\n script_mem_shared 1\n script_budget 300\n"
     " script_code\n 2 h16; 2002 0001\n 1 h16; C000\n 1 f64; 1.0\n 3 u8; 1 2 3\n _end_\n_end_\n"
-    "node arm_stream_amplifier 3\n node_name out/gain\n node_script 0\n node_preset 1\n node_trace_id 9\n node_map_rtos 1\n"
-    " node_map_verbose 2\n node_map_hwblock 0 100\n node_malloc_E 5\n node_parameters\n 1 u8; 2\n 1 u16; 0x805\n _end_\n_end_\n"
-    "node arm_stream_filter 1\n node_map_hwblock 1 3\n node_parameters\n 3 u8; 0 2 0\n 10 f32; 1 0 0 0 0 1 0 0 0 0\n _end_\n_end_\n"
+    "node arm_stream_amplifier 3\n node_name out/gain\n node_script 0\n node_preset 1\n node_trace_id 9\n "
+    "node_map_rtos 1\n"
+    " node_map_verbose 2\n node_map_hwblock 0 100\n node_malloc_E 5\n node_parameters\n 1 u8; 2\n 1 u16; 0x805\n "
+    "_end_\n_end_\n"
+    "node arm_stream_filter 1\n node_map_hwblock 1 3\n node_parameters\n 3 u8; 0 2 0\n 10 f32; 1 0 0 0 0 1 0 0 0 0\n "
+    "_end_\n_end_\n"
     "node arm_stream_detector 0\n_end_\n"
     "node arm_stream_script 1\n script_code\n 1 h16; C000\n _end_\n_end_\n"
     "arc_section\n"
@@ -220,16 +223,18 @@ static void scripts_carry_code_then_literals(void **state)
     (void)state;
     const uint32_t s = section(5), code = w(s);
     assert_int_equal(code, s + 32);
-    assert_int_equal(w(s + 4), 6 | 11 << 16);
+    assert_int_equal(w(s + 4), 6 | 21 << 16);
     assert_int_equal(w(s + 8), 3 | 1 << 4 | 4 << 8 | 1 << 16);
-    assert_int_equal(field(s + 12, 15, 0), tw_crc16(TW_CRC16_INIT, out.image + code, 8 + 11));
+    assert_int_equal(field(s + 12, 15, 0), tw_crc16(TW_CRC16_INIT, out.image + code, 8 + 21));
     assert_int_equal(field(s + 12, 31, 16), 2); /* 300 instructions */
-    static const uint8_t body[] = {0x02, 0x20, 0x01, 0x00, 0x00, 0xC0, 0, 0, 0, 0, 0, 0, 0, 0, 0xF0, 0x3F, 1, 2, 3};
+    static const uint8_t body[] = {
+        0x02, 0x20, 0x01, 0x00, 0x00, 0xC0, 0, 0, 0,  0, 0, 0, 0, 0, 0xF0,
+        0x3F, 1,    2,    3,    64,   13,   0, 0, 65, 1, 8, 0, 2, 0}; /* directory: f64 at 0, u8 at 8, 2 entries */
     assert_memory_equal(out.image + code, body, sizeof body);
-    assert_int_equal(w(s + 16), code + 20);
+    assert_int_equal(w(s + 16), code + 32);
     assert_int_equal(w(s + 20), 2);
     assert_int_equal(w(s + 24), 2 | 2 << 4 | 1 << 17);
-    assert_int_equal(field(s + 28, 15, 0), tw_crc16(TW_CRC16_INIT, out.image + code + 20, 2));
+    assert_int_equal(field(s + 28, 15, 0), tw_crc16(TW_CRC16_INIT, out.image + code + 32, 2));
 }
 
 static void symbols_name_everything_in_order(void **state)
@@ -240,11 +245,23 @@ static void symbols_name_everything_in_order(void **state)
         uint16_t index;
         const char *name;
     } want[] = {
-        {1, 0, "out/gain"}, {1, 1, "filter.1"}, {1, 2, "detector.0"}, {1, 3, "script.1"},
-        {2, 0, "out.io_platform_line_out_0"}, {2, 1, "in.io_platform_audio_in_0"}, {2, 2, "filter.1-out/gain"},
-        {2, 3, "in.io_platform_data_in_0"}, {2, 4, "out.io_platform_data_out_0"}, {2, 5, "lock.script.1"},
-        {3, 0, "io_platform_audio_in_0"}, {3, 1, "io_platform_line_out_0"}, {3, 2, "io_platform_data_in_0"},
-        {3, 3, "io_platform_data_out_0"}, {4, 0, "script.0"}, {4, 1, "node.script.1"}, {5, 0, "rich"},
+        {1, 0, "out/gain"},
+        {1, 1, "filter.1"},
+        {1, 2, "detector.0"},
+        {1, 3, "script.1"},
+        {2, 0, "out.io_platform_line_out_0"},
+        {2, 1, "in.io_platform_audio_in_0"},
+        {2, 2, "filter.1-out/gain"},
+        {2, 3, "in.io_platform_data_in_0"},
+        {2, 4, "out.io_platform_data_out_0"},
+        {2, 5, "lock.script.1"},
+        {3, 0, "io_platform_audio_in_0"},
+        {3, 1, "io_platform_line_out_0"},
+        {3, 2, "io_platform_data_in_0"},
+        {3, 3, "io_platform_data_out_0"},
+        {4, 0, "script.0"},
+        {4, 1, "node.script.1"},
+        {5, 0, "rich"},
     };
     uint32_t at = section(7);
     assert_memory_equal(out.image + at, "SYMB", 4);
@@ -285,7 +302,8 @@ static void no_two_allocations_share_bytes_but_scratch(void **state)
     for (unsigned i = 0; i < n; i++) {
         bool in_bank = false;
         for (uint32_t b = section(0); b < section(0) + section_bytes(0); b += 16) {
-            in_bank |= (w(b) & 0xFF) == v[i].vid && v[i].end <= w(b + 4) + w(b + 8) && (v[i].working || v[i].end <= w(b + 4));
+            in_bank |=
+                (w(b) & 0xFF) == v[i].vid && v[i].end <= w(b + 4) + w(b + 8) && (v[i].working || v[i].end <= w(b + 4));
         }
         assert_true(in_bank);
         for (unsigned k = 0; k < i; k++) {

@@ -56,7 +56,7 @@ class Connection:
             self.schema = None
             if self.hello.auth_required or key is not None:
                 if key is None:
-                    raise errors.Unauthenticated(16, 0, 0, f"{uri} wants a key: connect(..., key=b'...')", "connect")
+                    raise errors.Unauthenticated(16, 0, 0, f"{uri} wants a key: connect(..., key='ID:HEX')", "connect")
                 self._auth(key, key_id, role)
             self.schema = self._schema()
         except BaseException:

@@ -20,9 +20,23 @@ _LETTER = {11: "b", 12: "B", 13: "b", 14: "B", 17: "h", 18: "H", 19: "h", 23: "i
 READ_ONLY = 1
 
 
-def connect(uri="tcp://127.0.0.1:5600", key=None, key_id="", role=2, timeout=5.0):
-    """Connect to a device. `key` is the pre-shared key (bytes) of devices that ask for one."""
-    return Device(Connection(uri, key, key_id, role, timeout))
+def connect(uri="tcp://127.0.0.1:5600", key=None, role=2, timeout=5.0):
+    """Connect to a device. `key` is the text of its key file, "[ID:]HEX", for devices that ask for one."""
+    key_id, key_bytes = parse_key(key) if key is not None else ("", None)
+    return Device(Connection(uri, key_bytes, key_id, role, timeout))
+
+
+def parse_key(text):
+    """(id, bytes) of "[ID:]HEX": the first line that is neither empty nor a comment."""
+    for line in text.splitlines():
+        line = line.strip()
+        if line and not line.startswith("#"):
+            name, _, digits = line.rpartition(":")
+            try:
+                return name or "default", bytes.fromhex(digits)
+            except ValueError:
+                break
+    raise ValueError("a key is one line [ID:]HEX")
 
 
 class Param:
@@ -314,7 +328,7 @@ class Device:
                 message = s.ArcBlock()
                 message.ParseFromString(data)
                 count += 1
-                yield Block(message, _LETTER.get(message.format or a.raw, "B"))
+                yield Block(message, _LETTER.get(message.format & 0xFF, "B"))
         finally:
             if not stream.done and c.sock is not None:
                 try:

@@ -1,4 +1,4 @@
-/* manifest_text.h - what graph texts and manifests have in common: lines, tokens, numbers, diagnostics.
+/* manifest_lex.h - what graph texts and manifests have in common: lines, tokens, numbers, diagnostics.
  *
  * A text is a sequence of lines; a line is a sequence of words separated by
  * blanks and commas, `{` and `}` stand alone, `;` starts a comment. It knows no
@@ -29,7 +29,7 @@ typedef struct tw_text {
     const char *bol, *p, *eol, *end; /* the line is [bol, eol), what is left of it [p, eol) */
     unsigned line;                   /* 1-based, 0 before the first */
     tw_diags_t *diags;
-    bool fresh;                      /* no token of the line taken yet */
+    bool fresh; /* no token of the line taken yet */
     /* Every token taken goes here, after a blank or, the first of a line, a newline. NULL: nowhere. */
     void (*canon)(void *ctx, const char *p, size_t n);
     void *canon_ctx;
@@ -83,10 +83,22 @@ bool tw_take_options(tw_text_t *t, const char *what, tw_name_fn names, double lo
 bool tw_take_code(tw_text_t *t, const char *what, tw_name_fn names, int64_t hi, int64_t *v);
 
 /** One field of a record, filled from one integer, number or option set. */
-typedef enum tw_field_kind { TW_FIELD_U8, TW_FIELD_U16, TW_FIELD_U32, TW_FIELD_I32, TW_FIELD_F32, TW_FIELD_F64 } tw_field_kind_t;
-#define TW_FIELD_KIND(type, field)                                                                          \
-    _Generic(((type *)0)->field, uint8_t: TW_FIELD_U8, uint16_t: TW_FIELD_U16, uint32_t: TW_FIELD_U32,     \
-             int32_t: TW_FIELD_I32, float: TW_FIELD_F32, double: TW_FIELD_F64)
+typedef enum tw_field_kind {
+    TW_FIELD_U8,
+    TW_FIELD_U16,
+    TW_FIELD_U32,
+    TW_FIELD_I32,
+    TW_FIELD_F32,
+    TW_FIELD_F64
+} tw_field_kind_t;
+#define TW_FIELD_KIND(type, field)       \
+    _Generic(((type *)0)->field, uint8_t \
+             : TW_FIELD_U8, uint16_t     \
+             : TW_FIELD_U16, uint32_t    \
+             : TW_FIELD_U32, int32_t     \
+             : TW_FIELD_I32, float       \
+             : TW_FIELD_F32, double      \
+             : TW_FIELD_F64)
 /** Take one number into `at`. @return false after an error */
 bool tw_take_field(tw_text_t *t, const char *what, tw_field_kind_t kind, double lo, double hi, void *at);
 

@@ -1,5 +1,5 @@
-/* manifest_text.c - lines, words, numbers and option sets of graph texts and manifests. Knows no tag. */
-#include "engine/board/manifest_text.h"
+/* manifest_lex.c - lines, words, numbers and option sets of graph texts and manifests. Knows no tag. */
+#include "engine/board/manifest_lex.h"
 #include "engine/base/bytes.h"
 #include <errno.h>
 #include <math.h>
@@ -153,7 +153,10 @@ bool tw_tok_is_end(const tw_tok_t *tok)
 
 static int digit(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : 99;
 }
 
 static bool digits(const char *p, uint32_t n, unsigned base, uint64_t *v)
@@ -468,7 +471,8 @@ static bool expand(tw_text_t *t, const tw_tok_t *at, const char *what, const dou
     return true;
 }
 
-static bool set_options(tw_text_t *t, const tw_tok_t *at, const char *what, const double *v, unsigned n, tw_options_t *o)
+static bool set_options(tw_text_t *t, const tw_tok_t *at, const char *what, const double *v, unsigned n,
+                        tw_options_t *o)
 {
     *o = (tw_options_t){0};
     if (n == 1) {
