@@ -66,7 +66,9 @@ static void run_script(tw_engine_t *e, const cmd_t *c)
     r->err = tw_graph_run_script(e->e.graph, c->a, args, c->n / (uint32_t)sizeof args[0], true, c->b, &s);
     memset(reply_data(r), 0, VALUES * sizeof(int64_t));
     for (uint32_t i = 0; s != NULL && i < VALUES; i++) {
-        const int64_t v = i < TW_SCRIPT_REGS ? tw_script_reg_int(s, i) : i == TW_SCRIPT_REGS ? s->flag : (int64_t)s->used;
+        const int64_t v = i < TW_SCRIPT_REGS    ? tw_script_reg_int(s, i)
+                          : i == TW_SCRIPT_REGS ? s->flag
+                                                : (int64_t)s->used;
         memcpy(reply_data(r) + i * sizeof v, &v, sizeof v);
     }
     reply_send(e, r);

@@ -31,7 +31,8 @@ reply_t *reply_begin(tw_engine_t *e, const cmd_t *c, tw_err_t err, uint32_t byte
 {
     reply_t *r = tw_ring_reserve(&e->replies, (uint32_t)sizeof *r + bytes);
     TW_ASSERT(r != NULL && span(bytes) <= c->room);
-    *r = (reply_t){.token = c->token, .kind = TW_REPLY_DONE, .err = err, .tick = e->e.tick, .room = c->room, .bytes = bytes};
+    *r = (reply_t){
+        .token = c->token, .kind = TW_REPLY_DONE, .err = err, .tick = e->e.tick, .room = c->room, .bytes = bytes};
     return r;
 }
 

@@ -136,7 +136,8 @@ tw_err_t tw_graph_check(const uint8_t *img, uint32_t bytes, const tw_board_t *bo
  */
 tw_err_t tw_graph_load(tw_graph_t *g, const uint8_t *img, const tw_graph_env_t *env, tw_arena_t *arena,
                        tw_fault_t *fault);
-/** RESET every node again, clear the arcs, enable the scripts. warm: keep memory and parameters. */
+/** RESET every node again with its boot parameters, arcs as at load, scripts enabled. warm: nodes keep what the
+ *  signal left behind. */
 void tw_graph_reset(tw_graph_t *g, bool warm);
 /** STOP every node: the graph will not run again. */
 void tw_graph_stop(tw_graph_t *g);
@@ -147,7 +148,7 @@ void tw_graph_block(tw_graph_t *g, uint64_t tick);
 /** SET / READ a parameter between two blocks. The value was checked. */
 tw_err_t tw_graph_set_param(tw_graph_t *g, uint32_t node, uint32_t tag, const uint8_t *value, uint32_t bytes);
 tw_err_t tw_graph_get_param(tw_graph_t *g, uint32_t node, uint32_t tag, uint8_t *value, uint32_t *bytes);
-/** RESET one node; preset < 0 = the image's. */
+/** RESET one node; preset < 0 = the image's, with its boot parameters. */
 void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm);
 
 /** Run a script once. @return TW_OK, SCR_DISABLED, SCR_BUDGET, ...; *ctx valid until the next run */

@@ -15,8 +15,8 @@ tw_err_t check_refuse(const check_t *c, tw_err_t err, uint32_t section, uint32_t
 static tw_err_t check_identity(const check_t *c)
 {
     if (c->bytes < TW_IMG_HEADER_BYTES) {
-        return check_refuse(c, c->bytes >= 4 && tw_img_word(c->img, 0, 0) == TW_IMG_MAGIC ? TW_E_IMG_SIZE : TW_E_IMG_MAGIC,
-                            0, 0);
+        return check_refuse(
+            c, c->bytes >= 4 && tw_img_word(c->img, 0, 0) == TW_IMG_MAGIC ? TW_E_IMG_SIZE : TW_E_IMG_MAGIC, 0, 0);
     }
     if (tw_img_word(c->img, 0, TW_W_MAGIC) != TW_IMG_MAGIC) {
         return check_refuse(c, TW_E_IMG_MAGIC, 0, 0);
@@ -353,7 +353,8 @@ static tw_err_t ask_board(const check_t *c)
 {
     for (uint32_t i = 0; c->board->accept != NULL && i < c->n.ios; i++) {
         const uint32_t at = img_record(c->img, TW_SEC_IOS, i, TW_IO_WORDS);
-        const uint32_t settings[3] = {tw_img_word(c->img, at, 2), tw_img_word(c->img, at, 3), tw_img_word(c->img, at, 4)};
+        const uint32_t settings[3] = {tw_img_word(c->img, at, 2), tw_img_word(c->img, at, 3),
+                                      tw_img_word(c->img, at, 4)};
         tw_format_t f;
         img_format(c->img, tw_bits(tw_img_word(c->img, at, 1), TW_I1_FORMAT), &f);
         const tw_err_t err = c->board->accept(c->board->ctx, tw_bits(tw_img_word(c->img, at, 0), TW_I0_HWID), f.raw,

@@ -89,7 +89,8 @@ static bool formats_match(const tw_format_t *a, const tw_format_t *b)
 
 static tw_err_t check_buffer(const check_t *c, uint32_t at)
 {
-    const uint32_t a0 = tw_img_word(c->img, at, 0), size = tw_img_word(c->img, at, 2), fill = tw_img_word(c->img, at, 5);
+    const uint32_t a0 = tw_img_word(c->img, at, 0), size = tw_img_word(c->img, at, 2),
+                   fill = tw_img_word(c->img, at, 5);
     tw_format_t from, to;
     img_format(c->img, tw_bits(a0, TW_A0_PRODUCER_FORMAT), &from);
     img_format(c->img, tw_bits(a0, TW_A0_CONSUMER_FORMAT), &to);

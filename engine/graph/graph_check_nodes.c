@@ -131,7 +131,8 @@ static tw_err_t check_block(const check_t *c, spans_t *s, uint32_t record, uint3
 {
     const img_node_parts_t p = img_node_parts(c->img, record);
     const uint32_t n0 = tw_img_word(c->img, record, 0), at = p.blocks_at + 4u * TW_NODE_BLOCK_WORDS * m;
-    const uint32_t w = tw_img_word(c->img, at, 0), offset = tw_img_word(c->img, at, 1), bytes = tw_img_word(c->img, at, 2);
+    const uint32_t w = tw_img_word(c->img, at, 0), offset = tw_img_word(c->img, at, 1),
+                   bytes = tw_img_word(c->img, at, 2);
     const uint32_t type = tw_bits(w, TW_NB_TYPE), vid = tw_bits(w, TW_NB_VID), swap = tw_bits(w, TW_NB_SWAP);
     const tw_node_desc_t *d = tw_node_find(tw_img_word(c->img, record, 2));
     if (tw_bits(w, TW_NB_ZERO) != 0) {

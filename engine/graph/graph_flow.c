@@ -99,8 +99,7 @@ static void drop_oldest(tw_arc_t *a, uint32_t need)
     }
 }
 
-/* Room for one producer frame, by the arc's overflow policy; NULL: the frame is to be dropped.
- * Cross-fading is a drop of the newest frame here: see docs/GRAPH_IMAGE.md "Flow errors". */
+/* Room for one producer frame, by the arc's overflow policy; NULL: there is none. */
 uint8_t *flow_room(tw_graph_t *g, uint32_t arc)
 {
     tw_arc_t *a = &g->arcs[arc];
@@ -132,6 +131,28 @@ uint32_t flow_write(tw_graph_t *g, uint32_t arc, const uint8_t *data, uint32_t b
     return done;
 }
 
+/* The frame that found no room, faded into the newest one that did: a jump in time without a jump
+ * in value. Other types than these are dropped as they are. */
+static void fade_in(tw_graph_t *g, uint32_t arc, const uint8_t *frame)
+{
+    const tw_arc_t *a = &g->arcs[arc];
+    const tw_format_t *f = &g->formats[tw_graph_arc_format(g, arc, false)];
+    const uint32_t size = tw_raw_bits(f->raw) / 8, n = instant_bytes(g, arc) != 0 ? a->in_frame / size : 0;
+    if (a->overflow != OVER_FADE || tw_gauge_get(&a->write) < a->in_frame || tw_arc_fill(a) < a->in_frame) {
+        return;
+    }
+    uint8_t *newest = a->buf + tw_gauge_get(&a->write) - a->in_frame;
+    for (uint32_t i = 0; i < n; i++) {
+        const float w = (float)(i / f->channels + 1) / (float)(n / f->channels);
+        if (f->raw == TW_RAW_FP32) {
+            tw_put_f32(newest + 4 * i, (1.0f - w) * tw_get_f32(newest + 4 * i) + w * tw_get_f32(frame + 4 * i));
+        } else if (f->raw == TW_RAW_S16 || f->raw == TW_RAW_Q15) {
+            const float old = (int16_t)tw_get_le16(newest + 2 * i), now = (int16_t)tw_get_le16(frame + 2 * i);
+            tw_put_le16(newest + 2 * i, (uint16_t)(int16_t)((1.0f - w) * old + w * now));
+        }
+    }
+}
+
 static uint32_t board_read(tw_graph_t *g, const tw_graph_io_t *io, uint8_t *dst)
 {
     const tw_board_t *b = g->env.board;
@@ -152,6 +173,8 @@ static void rated_in(tw_graph_t *g, const tw_graph_io_t *io)
     }
     if (room != NULL) {
         flow_wrote(g, io->arc, room, io->frame);
+    } else {
+        fade_in(g, io->arc_index, dst);
     }
 }
 
@@ -168,37 +191,45 @@ void flow_ios_in(tw_graph_t *g)
 {
     for (uint32_t i = 0; i < g->n_ios; i++) {
         tw_graph_io_t *io = &g->ios[i];
-        if (io->tx) {
-            continue;
-        }
-        if (!io->rated) {
-            asynchronous_in(g, io);
-            continue;
-        }
         io->phase += io->step;
-        if (io->phase >= io->period) {
+        if (io->tx) {
+            /* what was not used stays, as far as two frames: output may come late and in pairs */
+            const double most = io->step + 2 * io->period;
+            io->phase = io->phase < most ? io->phase : most;
+        } else if (!io->rated) {
+            asynchronous_in(g, io);
+        } else if (io->phase >= io->period) {
             io->phase -= io->period;
             rated_in(g, io);
         }
     }
 }
 
-void flow_ios_out(tw_graph_t *g)
+static void frame_out(tw_graph_t *g, const tw_graph_io_t *io)
 {
     const tw_board_t *b = g->env.board;
+    const uint32_t took = b->write == NULL ? 0 : b->write(b->ctx, io->hwid, g->tick, tw_arc_data(io->arc), io->frame);
+    tw_arc_consume(io->arc, io->frame);
+    if (took >= io->frame) {
+        io->arc->overflow_series = false;
+    } else {
+        flow_overflow(g, io->arc_index);
+    }
+}
+
+/* A rated output takes no more than its rate: what a source node writes into must push back. */
+bool flow_ios_out(tw_graph_t *g)
+{
+    bool moved = false;
     for (uint32_t i = 0; i < g->n_ios; i++) {
-        const tw_graph_io_t *io = &g->ios[i];
-        while (io->tx && tw_arc_fill(io->arc) >= io->frame) {
-            const uint32_t took =
-                b->write == NULL ? 0 : b->write(b->ctx, io->hwid, g->tick, tw_arc_data(io->arc), io->frame);
-            tw_arc_consume(io->arc, io->frame);
-            if (took >= io->frame) {
-                io->arc->overflow_series = false;
-            } else {
-                flow_overflow(g, io->arc_index);
-            }
+        tw_graph_io_t *io = &g->ios[i];
+        while (io->tx && tw_arc_fill(io->arc) >= io->frame && (!io->rated || io->phase >= io->period)) {
+            io->phase -= io->rated ? io->period : 0;
+            frame_out(g, io);
+            moved = true;
         }
     }
+    return moved;
 }
 
 uint32_t tw_graph_arc_format(const tw_graph_t *g, uint32_t arc, bool consumer)

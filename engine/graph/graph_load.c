@@ -176,10 +176,13 @@ static void set_periods(tw_graph_t *g)
     g->period_s = block != NULL ? block->samples / (double)block->rate_hz : 0.001;
     for (uint32_t i = 0; i < g->n_ios; i++) {
         const tw_format_t *f = io_format(g, i);
-        if (g->ios[i].rated && block != NULL) {
+        g->ios[i].rated = g->ios[i].rated && block != NULL;
+        if (g->ios[i].rated) {
             g->ios[i].step = (double)block->samples * (double)f->rate_hz;
             g->ios[i].period = (double)block->rate_hz * f->samples;
-            g->ios[i].phase = g->ios[i].period - g->ios[i].step; /* due in the first block */
+            /* due in the first block, with all frames a block holds */
+            const double first = g->ios[i].period - g->ios[i].step;
+            g->ios[i].phase = first > 0 ? first : 0;
         }
     }
 }
@@ -190,7 +193,9 @@ static bool take_script(tw_graph_t *g, taker_t *t, tw_graph_script_t *s)
     if (s->boot.shared != 0 && g->script_scratch == NULL) {
         g->script_scratch = take(t, TW_SCRIPT_MEM_BYTES, 1, 8);
     }
-    s->boot.mem = s->boot.shared != 0 ? g->script_scratch : s->boot.mem_bytes != 0 ? take(t, s->boot.mem_bytes, 1, 8) : NULL;
+    s->boot.mem = s->boot.shared != 0      ? g->script_scratch
+                  : s->boot.mem_bytes != 0 ? take(t, s->boot.mem_bytes, 1, 8)
+                                           : NULL;
     s->labels = TAKE(t, uint16_t, TW_SCRIPT_LABELS);
     s->live = TW_SCRIPT_LIVE_BYTES != 0u ? take(t, TW_SCRIPT_LIVE_BYTES, 1, 8) : NULL;
     if (t->missing != 0) {

@@ -101,7 +101,8 @@ uint8_t *flow_room(tw_graph_t *g, uint32_t arc);
 void flow_conceal(tw_graph_t *g, uint32_t arc, uint8_t *frame, uint32_t got);
 uint32_t flow_write(tw_graph_t *g, uint32_t arc, const uint8_t *data, uint32_t bytes);
 void flow_ios_in(tw_graph_t *g);
-void flow_ios_out(tw_graph_t *g);
+/** @return true when a frame went out */
+bool flow_ios_out(tw_graph_t *g);
 
 /* graph_run.c */
 void node_error(tw_graph_t *g, uint32_t node, uint32_t err);

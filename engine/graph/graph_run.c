@@ -232,7 +232,8 @@ void tw_graph_block(tw_graph_t *g, uint64_t tick)
                 moved |= run_node(g, i) != 0;
             }
         }
-        flow_ios_out(g); /* after each pass: an output arc of one frame must not hold up a block of several */
+        /* after each pass: an output arc of one frame must not hold up a block of several */
+        moved |= flow_ios_out(g);
         debug_script(g, DBG_LOOP);
     }
     debug_script(g, DBG_RETURN);

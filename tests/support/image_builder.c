@@ -31,8 +31,8 @@ uint32_t tw_ib_format(tw_ib_t *b, uint32_t raw, uint32_t channels, uint32_t samp
     return b->n_formats++;
 }
 
-uint32_t tw_ib_arc(tw_ib_t *b, uint32_t from, uint32_t from_port, uint32_t to, uint32_t to_port, uint32_t producer_format,
-                   uint32_t consumer_format, uint32_t bytes)
+uint32_t tw_ib_arc(tw_ib_t *b, uint32_t from, uint32_t from_port, uint32_t to, uint32_t to_port,
+                   uint32_t producer_format, uint32_t consumer_format, uint32_t bytes)
 {
     uint8_t *p = grow(b, TW_SEC_ARCS, 4 * TW_ARC_WORDS);
     tw_put_le32(p, BITS(producer_format, TW_A0_PRODUCER_FORMAT) | BITS(consumer_format, TW_A0_CONSUMER_FORMAT));
@@ -78,7 +78,8 @@ static const uint8_t *format_of(const tw_ib_t *b, uint16_t ref, bool tx)
 
 static uint32_t block_bytes(const tw_ib_t *b, const tw_mem_req_t *q, unsigned rx, const uint16_t *arcs)
 {
-    const uint8_t *fb = format_of(b, arcs[q->b_arc], q->b_arc >= rx), *fc = format_of(b, arcs[q->c_arc], q->c_arc >= rx);
+    const uint8_t *fb = format_of(b, arcs[q->b_arc], q->b_arc >= rx),
+                  *fc = format_of(b, arcs[q->c_arc], q->c_arc >= rx);
     const uint8_t *fd = format_of(b, arcs[q->d_arc], q->d_arc >= rx);
     const double bytes = q->a + (double)q->b * (tw_bits(tw_get_le32(fb + 4), TW_F1_CHANNELS) + 1) +
                          (double)q->c * (double)tw_get_f32(fc + 8) + (double)q->d * tw_get_le32(fd);
@@ -133,7 +134,8 @@ void tw_ib_node_params(tw_ib_t *b, uint32_t node, uint32_t tag, const void *valu
     tw_put_le32(w + 4, BITS(tag, TW_NP_TAG) | BITS(bytes, TW_NP_BYTES));
 }
 
-uint32_t tw_ib_script(tw_ib_t *b, const uint16_t *code, uint32_t halfwords, uint32_t regs, uint32_t ptrs, uint32_t stack)
+uint32_t tw_ib_script(tw_ib_t *b, const uint16_t *code, uint32_t halfwords, uint32_t regs, uint32_t ptrs,
+                      uint32_t stack)
 {
     uint8_t *p = grow(b, TW_SEC_SCRIPTS, 4 * TW_SCRIPT_WORDS), *c = b->code + b->code_bytes;
     assert(b->code_bytes + 2 * halfwords + 4 <= sizeof b->code);

@@ -29,8 +29,8 @@ typedef struct tw_ib {
 void tw_ib_init(tw_ib_t *b);
 uint32_t tw_ib_format(tw_ib_t *b, uint32_t raw, uint32_t channels, uint32_t samples, float rate_hz);
 /** An arc of `bytes`; ports count over the node's whole list, receive arcs first. */
-uint32_t tw_ib_arc(tw_ib_t *b, uint32_t from, uint32_t from_port, uint32_t to, uint32_t to_port, uint32_t producer_format,
-                   uint32_t consumer_format, uint32_t bytes);
+uint32_t tw_ib_arc(tw_ib_t *b, uint32_t from, uint32_t from_port, uint32_t to, uint32_t to_port,
+                   uint32_t producer_format, uint32_t consumer_format, uint32_t bytes);
 /** Zero frames the arc starts with, and its flow-error policies. */
 void tw_ib_arc_fill(tw_ib_t *b, uint32_t arc, uint32_t fill_bytes);
 void tw_ib_arc_policy(tw_ib_t *b, uint32_t arc, uint32_t underflow, uint32_t overflow);
@@ -40,7 +40,8 @@ uint32_t tw_ib_io(tw_ib_t *b, uint32_t hwid, bool tx, uint32_t arc, uint32_t for
 uint32_t tw_ib_node(tw_ib_t *b, const tw_node_desc_t *d, unsigned rx, unsigned tx, const uint16_t *arcs);
 void tw_ib_node_script(tw_ib_t *b, uint32_t node, uint32_t script);
 void tw_ib_node_params(tw_ib_t *b, uint32_t node, uint32_t tag, const void *value, uint32_t bytes);
-uint32_t tw_ib_script(tw_ib_t *b, const uint16_t *code, uint32_t halfwords, uint32_t regs, uint32_t ptrs, uint32_t stack);
+uint32_t tw_ib_script(tw_ib_t *b, const uint16_t *code, uint32_t halfwords, uint32_t regs, uint32_t ptrs,
+                      uint32_t stack);
 /** The script gets memory: its own, or scratch. */
 void tw_ib_script_memory(tw_ib_t *b, uint32_t script, bool shared);
 void tw_ib_symbol(tw_ib_t *b, uint32_t kind, uint32_t index, const char *name);

@@ -51,9 +51,15 @@ static uint32_t base_at(base_t base, uint32_t index)
 
 static uint32_t section_of(base_t base)
 {
-    static const uint32_t sec[] = {[HEADER] = 0, [BANK] = TW_SEC_BANKS + 1, [FORMAT] = TW_SEC_FORMATS + 1,
-                                   [IO] = TW_SEC_IOS + 1, [NODE] = TW_SEC_NODES + 1, [ARC] = TW_SEC_ARCS + 1,
-                                   [SCRIPT] = TW_SEC_SCRIPTS + 1, [EXT] = TW_SEC_EXT + 1, [NODE_TABLE] = TW_SEC_NODES + 1,
+    static const uint32_t sec[] = {[HEADER] = 0,
+                                   [BANK] = TW_SEC_BANKS + 1,
+                                   [FORMAT] = TW_SEC_FORMATS + 1,
+                                   [IO] = TW_SEC_IOS + 1,
+                                   [NODE] = TW_SEC_NODES + 1,
+                                   [ARC] = TW_SEC_ARCS + 1,
+                                   [SCRIPT] = TW_SEC_SCRIPTS + 1,
+                                   [EXT] = TW_SEC_EXT + 1,
+                                   [NODE_TABLE] = TW_SEC_NODES + 1,
                                    [PARAM] = TW_SEC_PARAMS + 1};
     return sec[base];
 }
@@ -75,7 +81,8 @@ static const struct {
     {"major 2", HEADER, 0, 1, 31, 24, 2, TW_E_IMG_MAJOR, 1},
     {"total not the file's", HEADER, 0, 2, 31, 0, 4096, TW_E_IMG_SIZE, 2},
     {"header size", HEADER, 0, 1, 15, 0, 124, TW_E_IMG_SIZE, 1},
-    {"section beyond the end", HEADER, 0, 16 + 2 * TW_SEC_ARCS, 31, 0, 0xFFFFFFF0, TW_E_IMG_SECTION, 16 + 2 * TW_SEC_ARCS},
+    {"section beyond the end", HEADER, 0, 16 + 2 * TW_SEC_ARCS, 31, 0, 0xFFFFFFF0, TW_E_IMG_SECTION,
+     16 + 2 * TW_SEC_ARCS},
     {"section misaligned", HEADER, 0, 16 + 2 * TW_SEC_IOS, 3, 0, 4, TW_E_IMG_SECTION, 16 + 2 * TW_SEC_IOS},
     {"section in the header", HEADER, 0, 16 + 2 * TW_SEC_PARAMS, 31, 0, 64, TW_E_IMG_SECTION, 16 + 2 * TW_SEC_PARAMS},
     {"sections overlap", HEADER, 0, 16 + 2 * TW_SEC_PARAMS, 31, 0, 128, TW_E_IMG_SECTION, 16 + 2 * TW_SEC_PARAMS},
@@ -273,7 +280,8 @@ static void formats_of_an_arc_must_match(void **state)
         rig_chain_open(&ib);
         tw_ib_format(&ib, pairs[i].raw, pairs[i].channels, pairs[i].samples, pairs[i].rate);
         tw_fault_t fault;
-        const uint32_t bytes = tw_ib_finish(&ib, bad, sizeof bad), at = tw_image_section(bad, TW_SEC_ARCS) + 4 * TW_ARC_WORDS;
+        const uint32_t bytes = tw_ib_finish(&ib, bad, sizeof bad),
+                       at = tw_image_section(bad, TW_SEC_ARCS) + 4 * TW_ARC_WORDS;
         tw_image_poke(bad, at, 23, 16, 1);
         tw_image_fix(bad, bytes);
         const tw_err_t err = tw_engine_prime(rig.engine, bad, bytes, false, &fault);

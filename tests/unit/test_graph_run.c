@@ -137,7 +137,8 @@ static void an_io_of_longer_frames_is_due_less_often(void **state)
 {
     (void)state;
     tw_ib_init(&ib);
-    const uint32_t fast = tw_ib_format(&ib, TW_RAW_S16, 1, 16, 16000.0f), slow = tw_ib_format(&ib, TW_RAW_S16, 1, 24, 8000.0f);
+    const uint32_t fast = tw_ib_format(&ib, TW_RAW_S16, 1, 16, 16000.0f),
+                   slow = tw_ib_format(&ib, TW_RAW_S16, 1, 24, 8000.0f);
     const uint16_t a = (uint16_t)tw_ib_arc(&ib, TW_IB_IO, 0, 0, 0, fast, fast, 32);
     const uint16_t b = (uint16_t)tw_ib_arc(&ib, 0, 1, TW_IB_IO, 0, fast, fast, 32);
     const uint16_t c = (uint16_t)tw_ib_arc(&ib, TW_IB_IO, 0, 1, 0, slow, slow, 48);
@@ -180,13 +181,55 @@ static void holes_are_filled_by_policy_and_counted(void **state)
         assert_int_equal(tw_engine_arc(rig.engine, 0, &arc), TW_OK);
         const bool frame_ok = out_sample(4, 48) == rows[r].first && out_sample(4, 63) == rows[r].last;
         if (!frame_ok || arc.underflows != 2 || out_sample(4, 80) != 48) {
-            fail_msg("%s: %d..%d, %u underflows", rows[r].why, out_sample(4, 48), out_sample(4, 63), (unsigned)arc.underflows);
+            fail_msg("%s: %d..%d, %u underflows", rows[r].why, out_sample(4, 48), out_sample(4, 63),
+                     (unsigned)arc.underflows);
         }
         assert_int_equal(rig_events(&rig, TW_EV_FLOW, &ev), 1); /* the first of the series */
         assert_int_equal(ev.at, 0);
         assert_int_equal(ev.tick, 3);
         rig_close(&rig);
     }
+}
+
+/* A high QoS output makes the amplifier a source: it does not wait for input. */
+static void a_source_runs_at_the_rate_of_its_output(void **state)
+{
+    (void)state;
+    for (uint32_t frames = 1; frames <= 4; frames++) {
+        tw_ib_init(&ib);
+        const uint32_t f = tw_ib_format(&ib, TW_RAW_S16, 1, RIG_SAMPLES, 16000.0f),
+                       g = tw_ib_format(&ib, TW_RAW_S16, 1, 4, 16000.0f);
+        const uint16_t in = (uint16_t)tw_ib_arc(&ib, TW_IB_IO, 0, 0, 0, f, f, RIG_FRAME);
+        const uint16_t out = (uint16_t)tw_ib_arc(&ib, 0, 1, TW_IB_IO, 0, f, g, RIG_FRAME * frames);
+        tw_ib_io(&ib, 0, false, in, f);
+        tw_ib_io(&ib, 4, true, out, g);
+        tw_ib_node(&ib, rig_type("ARM/arm_stream_amplifier"), 1, 1, (uint16_t[]){in, (uint16_t)(out | 1u << 13)});
+        start();
+        ticks(100);
+        assert_in_range(rig.out_bytes[4], 100 * RIG_FRAME - 8, 100 * RIG_FRAME + 8);
+        rig_close(&rig);
+    }
+}
+
+static void a_frame_without_room_fades_into_the_newest(void **state)
+{
+    (void)state;
+    rig_chain_open(&ib);
+    tw_ib_arc_policy(&ib, 0, 0, 1);
+    tw_ib_node_script(&ib, 0, add_script("eqk r0 9\nret\n", 2, 1, 0));
+    start();
+    ticks(2); /* 0..15 waits in the arc, 16..31 came on top */
+    assert_int_equal(tw_engine_put_script_off(rig.engine, 0, 0, true), TW_OK);
+    assert_int_equal(tw_engine_put_arc_read(rig.engine, 9, 0, 4096), TW_OK);
+    (void)tw_engine_publish(rig.engine);
+    ticks(1);
+    tw_engine_reply_t reply;
+    uint8_t data[RIG_FRAME];
+    assert_true(rig_reply(&rig, 9, &reply, data, sizeof data));
+    for (int i = 0; i < RIG_SAMPLES; i++) {
+        assert_int_equal((int16_t)tw_get_le16(data + 2 * i), i + (i + 1)); /* i (1-w) + (i+16) w, w = (i+1)/16 */
+    }
+    rig_close(&rig);
 }
 
 /* The node is kept from running by its script, so its input arc (two frames) overflows. */
@@ -255,8 +298,8 @@ static void a_script_sets_parameters_as_a_host_would(void **state)
 {
     (void)state;
     rig_chain_open(&ib);
-    const uint32_t s = add_script("movi int16 r1 1\nstore *p0 r1\nmovi int16 r0 3\nmovi int16 r2 1\npshc int8 1\ncals setparam\nret\n",
-                                  3, 1, 2);
+    const uint32_t s = add_script(
+        "movi int16 r1 1\nstore *p0 r1\nmovi int16 r0 3\nmovi int16 r2 1\npshc int8 1\ncals setparam\nret\n", 3, 1, 2);
     tw_ib_script_memory(&ib, s, false);
     start();
     ticks(2);
@@ -312,7 +355,8 @@ static void a_script_node_runs_once_a_block_and_once_at_reset(void **state)
     rig_chain_open(&ib);
     const uint32_t f = tw_ib_format(&ib, TW_RAW_U8, 1, 4, 0.0f);
     const uint16_t lock = (uint16_t)tw_ib_arc(&ib, 2, 0, 2, 0, f, f, 8);
-    const uint32_t node = tw_ib_node(&ib, rig_type("ARM/arm_stream_script"), 0, 1, (uint16_t[]){(uint16_t)(lock | 1u << 15)});
+    const uint32_t node =
+        tw_ib_node(&ib, rig_type("ARM/arm_stream_script"), 0, 1, (uint16_t[]){(uint16_t)(lock | 1u << 15)});
     tw_ib_node_script(&ib, node, add_script("cals event\nret\n", 2, 1, 0));
     start();
     ticks(7);
@@ -353,6 +397,8 @@ int main(void)
         cmocka_unit_test(frames_may_differ_along_the_chain),
         cmocka_unit_test(an_io_of_longer_frames_is_due_less_often),
         cmocka_unit_test(holes_are_filled_by_policy_and_counted),
+        cmocka_unit_test(a_source_runs_at_the_rate_of_its_output),
+        cmocka_unit_test(a_frame_without_room_fades_into_the_newest),
         cmocka_unit_test(full_arcs_lose_what_their_policy_says),
         cmocka_unit_test(scripts_run_before_and_after_their_node),
         cmocka_unit_test(a_script_sets_parameters_as_a_host_would),
