@@ -52,7 +52,7 @@ static int help(void)
         printf("  %-24s %s\n", left, rows[i].text);
     }
     puts("\nexamples:\n"
-         "  tunewired --platform examples/platform/top_manifest.txt\n"
+         "  tunewired --platform examples/platform/top_manifest_computer.txt\n"
          "  tunewired --platform top.txt --graph eq.twg --io audio_in_0=loop:song.wav --io line_out_0=out.wav\n"
          "  tunewired --platform top.txt --graph eq.twg --io audio_in_0=ramp --pace fast --blocks 10000\n"
          "  tunewired --platform top.txt --listen 0.0.0.0:5600 --key lab.key --priority 60\n\n"

@@ -41,16 +41,18 @@ static io_t *find_io(const tw_board_linux_t *b, uint32_t hwid)
 
 static void adopt(void *ctx)
 {
-    const tw_board_linux_t *b = ctx;
+    tw_board_linux_t *b = ctx;
+    b->adopts = true;
     for (uint32_t i = 0; i < b->n; i++) {
         b->ios[i].current = atomic_load_explicit(&b->ios[i].wanted, memory_order_acquire);
     }
 }
 
-/* The format of this frame. Another frame size than before means another graph, whoever did not say so. */
+/* The format of this frame. An engine that never calls adopt() gets the format accepted last: right but for
+ * the moment between a graph's check and its first block. */
 static bool format_of(io_t *io, uint32_t bytes, io_format_t *f)
 {
-    if (io->current >> 32 != bytes) {
+    if (!io->board->adopts) {
         io->current = atomic_load_explicit(&io->wanted, memory_order_acquire);
     }
     *f = unpack_format(io->current);

@@ -72,6 +72,7 @@ struct tw_board_linux {
     _Atomic uint32_t gpio_lost;
     uint32_t gpio_lost_told;
     uint64_t synced_ms;
+    bool adopts;             /* engine thread: it says when an accepted graph takes over */
     _Alignas(8) uint8_t gpio_memory[GPIO_RING_BYTES];
 };
 

@@ -435,6 +435,19 @@ static void an_accepted_graph_that_does_not_run_changes_nothing_for_the_running_
     tw_board_linux_close(b);
 }
 
+static void an_engine_that_never_says_adopt_gets_what_was_accepted_last(void **state)
+{
+    (void)state;
+    tw_board_linux_t *b = open_with("audio_in_0=ramp", NULL);
+    uint8_t f[8];
+    assert_int_equal(accept(b, IN, TW_RAW_S16, 2, 48000, 8), TW_OK);
+    assert_int_equal(read_io(b, IN, f, 8), 8);
+    assert_int_equal(accept(b, IN, TW_RAW_FP32, 1, 48000, 8), TW_OK); /* as many bytes, other samples */
+    assert_int_equal(read_io(b, IN, f, 8), 8);
+    assert_true(tw_get_f32(f) == (float)tw_board_linux_ramp(2, 0) / 2147483648.0f);
+    tw_board_linux_close(b);
+}
+
 static void the_ramp_depends_on_the_sample_number_alone(void **state)
 {
     (void)state;
@@ -576,6 +589,7 @@ int main(void)
         CLAIM(a_full_ring_loses_frames_loudly_and_nothing_else),
         CLAIM(a_recording_never_mixes_two_formats),
         CLAIM(an_accepted_graph_that_does_not_run_changes_nothing_for_the_running_one),
+        CLAIM(an_engine_that_never_says_adopt_gets_what_was_accepted_last),
         CLAIM(the_ramp_depends_on_the_sample_number_alone),
         CLAIM(changes_of_a_line_are_logged_with_their_tick),
         CLAIM(a_line_is_high_above_half_scale_in_every_type),
