@@ -9,8 +9,11 @@
 /* Bytes of the UTF-8 sequence at p, 0 when it is none (or an overlong, surrogate or C1 control). */
 static size_t utf8_length(const uint8_t *p)
 {
-    const size_t n = p[0] < 0x80 ? 1 : p[0] >= 0xC2 && p[0] < 0xE0 ? 2 : (p[0] & 0xF0) == 0xE0 ? 3
-                     : p[0] >= 0xF0 && p[0] < 0xF5 ? 4 : 0;
+    const size_t n = p[0] < 0x80                   ? 1
+                     : p[0] >= 0xC2 && p[0] < 0xE0 ? 2
+                     : (p[0] & 0xF0) == 0xE0       ? 3
+                     : p[0] >= 0xF0 && p[0] < 0xF5 ? 4
+                                                   : 0;
     for (size_t i = 1; i < n; i++) {
         if ((p[i] & 0xC0) != 0x80) { /* also the end of the string */
             return 0;

@@ -39,10 +39,8 @@ bool client_fail(tw_client_t *c, tw_client_kind_t kind, const char *hint, const 
 
 void client_status_error(tw_client_error_t *e, const tunewire_v1_Status *s)
 {
-    *e = (tw_client_error_t){.kind = TW_CLIENT_DEVICE,
-                             .status = (uint32_t)s->code,
-                             .detail = s->detail,
-                             .where = s->where};
+    *e = (tw_client_error_t){
+        .kind = TW_CLIENT_DEVICE, .status = (uint32_t)s->code, .detail = s->detail, .where = s->where};
     if (s->text[0]) {
         (void)snprintf(e->text, sizeof e->text, "%s", s->text);
         client_clean_text(e->text);

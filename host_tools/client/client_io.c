@@ -265,7 +265,10 @@ static bool dial(tw_client_t *c, int64_t until)
 static bool say_hello(tw_client_t *c, int64_t until)
 {
     const tunewire_v1_HelloRep old = c->hello;
-    tunewire_v1_HelloReq req = {.major = MAJOR, .minor = MINOR, .max_frame = CLIENT_MAX_FRAME, .window = CLIENT_WINDOW,
+    tunewire_v1_HelloReq req = {.major = MAJOR,
+                                .minor = MINOR,
+                                .max_frame = CLIENT_MAX_FRAME,
+                                .window = CLIENT_WINDOW,
                                 .max_calls = CLIENT_CALLS};
     (void)snprintf(req.client, sizeof req.client, "%s", c->name);
     req.resume_token.size = old.session.size;

@@ -5,11 +5,11 @@
 
 enum {
     CLIENT_MAX_FRAME = 65536,
-    CLIENT_WINDOW = 1 << 20,   /* what a device may send ahead of us on one stream */
+    CLIENT_WINDOW = 1 << 20, /* what a device may send ahead of us on one stream */
     CLIENT_OUT = 1 << 19,
-    CLIENT_MSG = 1 << 20,      /* largest reply accepted */
+    CLIENT_MSG = 1 << 20, /* largest reply accepted */
     CLIENT_CALLS = 64,
-    CLIENT_GRACE_MS = 500,     /* the device answers a missed deadline itself; wait that much longer */
+    CLIENT_GRACE_MS = 500, /* the device answers a missed deadline itself; wait that much longer */
 };
 
 typedef struct call {
