@@ -13,7 +13,7 @@ typedef enum tw_biquad_kind {
     TW_BQ_HIGHPASS,
     TW_BQ_BANDPASS, /* 0 dB at the centre */
     TW_BQ_NOTCH,
-    TW_BQ_PEAK,     /* gain_db at the centre */
+    TW_BQ_PEAK, /* gain_db at the centre */
 } tw_biquad_kind_t;
 
 typedef struct tw_biquad {

@@ -7,7 +7,9 @@
  *
  * Every function that can fail returns false and leaves the reason in
  * tw_client_error(). A failed call leaves the connection usable; a lost one is
- * made again with tw_client_reconnect().
+ * made again with tw_client_reconnect(). Callbacks run inside a function of the
+ * client and must not call it. Strings from a device hold neither control
+ * characters nor broken UTF-8.
  *
  * Source of all meaning: docs/WIRE_PROTOCOL.md.
  */
@@ -76,10 +78,10 @@ bool tw_key_read(const char *path, tw_key_t *out, char *why, size_t why_n);
 
 /* ---- connection ------------------------------------------------------------------- */
 typedef struct tw_client_cfg {
-    const char *uri;        /* NULL: TUNEWIRE_TARGET, else TW_CLIENT_DEFAULT_URI */
-    const tw_key_t *key;    /* NULL: none; copied */
-    const char *name;       /* HelloReq.client; NULL: "tunewire" */
-    uint32_t timeout_ms;    /* connect, and default deadline of a call; 0: 5000 */
+    const char *uri;                   /* NULL: TUNEWIRE_TARGET, else TW_CLIENT_DEFAULT_URI */
+    const tw_key_t *key;               /* NULL: none; copied */
+    const char *name;                  /* HelloReq.client; NULL: "tunewire" */
+    uint32_t timeout_ms;               /* connect, and default deadline of a call; 0: 5000 */
     const volatile sig_atomic_t *stop; /* raised by a signal handler: calls return STOPPED; may be NULL */
 } tw_client_cfg_t;
 
@@ -112,19 +114,19 @@ typedef struct tw_client_sink {
     /* set by the client */
     uint16_t stream; /* 0 = not open */
     bool ended;
-    uint32_t owed;   /* bytes taken, credit not yet returned */
+    uint32_t owed;         /* bytes taken, credit not yet returned */
     tw_client_error_t err; /* why it ended, kind OK when it was complete */
 } tw_client_sink_t;
 
 typedef struct tw_client_call {
-    uint32_t method;       /* TW_M_<Service>_<Method> */
-    const void *request;   /* nanopb struct of the method's request; NULL = empty */
-    void *response;        /* nanopb struct to decode into when the reply comes; NULL = not wanted.
-                              Callback fields must be set before. */
-    uint32_t txn;          /* stage into this transaction; 0 none */
-    uint16_t stream;       /* CallHeader.stream: a stream opened with tw_client_stream() */
-    uint32_t deadline_ms;  /* 0: the configured timeout */
-    tw_client_sink_t *sink;       /* where the method's stream goes */
+    uint32_t method;        /* TW_M_<Service>_<Method> */
+    const void *request;    /* nanopb struct of the method's request; NULL = empty */
+    void *response;         /* nanopb struct to decode into when the reply comes; NULL = not wanted.
+                               Callback fields must be set before. */
+    uint32_t txn;           /* stage into this transaction; 0 none */
+    uint16_t stream;        /* CallHeader.stream: a stream opened with tw_client_stream() */
+    uint32_t deadline_ms;   /* 0: the configured timeout */
+    tw_client_sink_t *sink; /* where the method's stream goes */
 } tw_client_call_t;
 
 /** Call and wait. */
@@ -204,8 +206,7 @@ bool tw_client_control(tw_client_t *c, tunewire_v1_GraphCtl_Op op, uint32_t step
 
 #define TW_CLIENT_ALL 256u /* parameter index: the whole block */
 /** Read a parameter whole, however long. @param type, version may be NULL */
-bool tw_client_get(tw_client_t *c, uint32_t node, uint32_t index, tw_bytes_t *value, uint32_t *type,
-                   uint32_t *version);
+bool tw_client_get(tw_client_t *c, uint32_t node, uint32_t index, tw_bytes_t *value, uint32_t *type, uint32_t *version);
 /** Set a parameter (staged when txn != 0); long values go by stream. @param ack may be NULL */
 bool tw_client_set(tw_client_t *c, uint32_t txn, uint32_t node, uint32_t index, uint32_t type, const uint8_t *value,
                    uint32_t n, tunewire_v1_ParamAck *ack);

@@ -27,8 +27,8 @@ static bool open_blob(tw_client_t *c, upload_t *u, uint16_t *stream)
         return false;
     }
     u->state = (tunewire_v1_BlobState){0};
-    if (!tw_client_call(c, &(tw_client_call_t){.method = TW_M_Blob_Open, .request = &u->open, .response = &u->state,
-                                        .stream = ours})) {
+    if (!tw_client_call(c, &(tw_client_call_t){
+                               .method = TW_M_Blob_Open, .request = &u->open, .response = &u->state, .stream = ours})) {
         tw_conn_close(&c->conn, ours);
         return false;
     }
@@ -104,8 +104,8 @@ bool tw_client_upload(tw_client_t *c, uint32_t kind, const char *name, const uin
                       tw_progress_fn progress, void *ctx, uint32_t *blob)
 {
     upload_t u = {.data = data, .n = n, .progress = progress, .ctx = ctx};
-    u.open = (tunewire_v1_BlobOpen){.kind = kind, .size = n, .crc32c = tw_crc32c(0, data, (size_t)n),
-                                    .ttl_s = BLOB_TTL_S};
+    u.open =
+        (tunewire_v1_BlobOpen){.kind = kind, .size = n, .crc32c = tw_crc32c(0, data, (size_t)n), .ttl_s = BLOB_TTL_S};
     (void)snprintf(u.open.name, sizeof u.open.name, "%s", name);
     if (c->keyed) { /* data frames carry no MAC: the signed Open vouches for them */
         u.open.sha256.size = 32;
@@ -113,8 +113,7 @@ bool tw_client_upload(tw_client_t *c, uint32_t kind, const char *name, const uin
     }
     unsigned left = RECONNECTS;
     bool ok;
-    while (!(ok = send_blob(c, &u)) && try_again(c, &u, &left)) {
-    }
+    while (!(ok = send_blob(c, &u)) && try_again(c, &u, &left)) {}
     if (!ok) {
         abort_blob(c, &u);
         return false;

@@ -169,6 +169,8 @@ static void take_response(tw_client_t *c, call_t *k, uint32_t stream, const uint
     const tw_method_t *m = tw_method_find(k->method);
     if (k->response && m && !m->stream && tw_rpc_decode(rep, rep_len, m->response, k->response) != TW_OK) {
         protocol_error(k, "the reply does not decode");
+    } else if (k->response && m && !m->stream) {
+        client_clean(m->response, k->response);
     } else if (k->sink) {
         open_sink(c, k->sink, stream);
     }
@@ -276,15 +278,18 @@ uint32_t tw_client_begin(tw_client_t *c, const tw_client_call_t *call)
         return 0;
     }
     call_t *k = free_call(c);
-    *k = (call_t){.id = ++c->last_call, .method = call->method, .response = call->response, .sink = call->sink,
+    *k = (call_t){.id = ++c->last_call,
+                  .method = call->method,
+                  .response = call->response,
+                  .sink = call->sink,
                   .until_ms = until};
     if (call->sink) {
         call->sink->ended = false;
         call->sink->stream = 0;
         call->sink->err = (tw_client_error_t){0};
     }
-    tunewire_v1_CallHeader h = {.call_id = k->id, .method = call->method, .deadline_ms = deadline, .txn = call->txn,
-                                .stream = call->stream};
+    tunewire_v1_CallHeader h = {
+        .call_id = k->id, .method = call->method, .deadline_ms = deadline, .txn = call->txn, .stream = call->stream};
     uint8_t *p = tw_conn_begin(&c->conn, TW_FT_CALL, 0, room);
     const uint32_t n = p ? encode_call(c, p, room, &h, call, m) : 0;
     if (n == 0) {
@@ -330,8 +335,10 @@ bool tw_client_end(tw_client_t *c, uint32_t id)
         }
         if (r == PUMP_TIMEOUT && client_now_ms() >= k->until_ms) {
             const tw_method_t *m = tw_method_find(k->method);
-            (void)client_fail(c, TW_CLIENT_TIMEOUT, "give more time (--timeout MS), or see whether the device is alive "
-                              "(tunewire ping)", "no answer to %s", m->name);
+            (void)client_fail(c, TW_CLIENT_TIMEOUT,
+                              "give more time (--timeout MS), or see whether the device is alive "
+                              "(tunewire ping)",
+                              "no answer to %s", m->name);
             return give_up(c, k);
         }
     }
@@ -354,8 +361,9 @@ uint32_t tw_client_set_fast_begin(tw_client_t *c, uint32_t node, uint32_t index,
                                   uint32_t n)
 {
     if (n > TW_INLINE_VALUE_MAX || c->keyed) { /* a MAC needs the general path */
-        (void)client_fail(c, TW_CLIENT_USAGE, "", n > TW_INLINE_VALUE_MAX ? "value too long for the fast path"
-                                                                         : "the fast path does not sign calls");
+        (void)client_fail(c, TW_CLIENT_USAGE, "",
+                          n > TW_INLINE_VALUE_MAX ? "value too long for the fast path"
+                                                  : "the fast path does not sign calls");
         return 0;
     }
     const uint32_t room = n + HEADER_ROOM;

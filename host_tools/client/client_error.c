@@ -37,24 +37,13 @@ bool client_fail(tw_client_t *c, tw_client_kind_t kind, const char *hint, const 
     return false;
 }
 
-/* Text from the device goes to a terminal: control characters do not. */
-static void copy_printable(char *out, size_t cap, const char *in)
-{
-    size_t n = 0;
-    for (; *in && n + 1 < cap; in++) {
-        out[n++] = (unsigned char)*in < 0x20 || *in == 0x7F ? '?' : *in;
-    }
-    out[n] = '\0';
-}
-
 void client_status_error(tw_client_error_t *e, const tunewire_v1_Status *s)
 {
-    *e = (tw_client_error_t){.kind = TW_CLIENT_DEVICE,
-                             .status = (uint32_t)s->code,
-                             .detail = s->detail,
-                             .where = s->where};
+    *e = (tw_client_error_t){
+        .kind = TW_CLIENT_DEVICE, .status = (uint32_t)s->code, .detail = s->detail, .where = s->where};
     if (s->text[0]) {
-        copy_printable(e->text, sizeof e->text, s->text);
+        (void)snprintf(e->text, sizeof e->text, "%s", s->text);
+        client_clean_text(e->text);
     } else {
         (void)snprintf(e->text, sizeof e->text, "%s", tw_status_name((uint32_t)s->code));
     }

@@ -31,8 +31,7 @@ bool tw_client_control(tw_client_t *c, tunewire_v1_GraphCtl_Op op, uint32_t step
 
 /* ---- parameters ------------------------------------------------------------------------ */
 
-bool tw_client_get(tw_client_t *c, uint32_t node, uint32_t index, tw_bytes_t *value, uint32_t *type,
-                   uint32_t *version)
+bool tw_client_get(tw_client_t *c, uint32_t node, uint32_t index, tw_bytes_t *value, uint32_t *type, uint32_t *version)
 {
     tunewire_v1_ParamValue *v = malloc(sizeof *v);
     tunewire_v1_ParamGet req = {.node = node, .index = index};
@@ -80,8 +79,11 @@ static uint32_t begin_set(tw_client_t *c, uint32_t txn, const tw_set_op_t *op, t
     }
     uint32_t id = 0;
     if (fits || req->stream) {
-        id = tw_client_begin(c, &(tw_client_call_t){.method = TW_M_Param_Set, .request = req, .response = ack,
-                                                    .txn = txn, .stream = (uint16_t)req->stream});
+        id = tw_client_begin(c, &(tw_client_call_t){.method = TW_M_Param_Set,
+                                                    .request = req,
+                                                    .response = ack,
+                                                    .txn = txn,
+                                                    .stream = (uint16_t)req->stream});
     }
     if (id && !fits && !tw_client_stream_send(c, (uint16_t)req->stream, op->value, 0, op->n, 0, NULL, NULL)) {
         id = 0;
@@ -166,14 +168,14 @@ bool tw_client_set_many(tw_client_t *c, const tw_set_op_t *ops, uint32_t n, uint
         return false;
     }
     *out = (tunewire_v1_TxnRep){0};
-    return tw_client_call(c, &(tw_client_call_t){.method = TW_M_Txn_Commit, .request = &ref, .response = out,
-                                          .deadline_ms = tick ? c->timeout_ms : 0});
+    return tw_client_call(
+        c, &(tw_client_call_t){
+               .method = TW_M_Txn_Commit, .request = &ref, .response = out, .deadline_ms = tick ? c->timeout_ms : 0});
 }
 
 /* ---- scripts ------------------------------------------------------------------------------ */
 
-bool tw_client_script_load(tw_client_t *c, uint32_t index, const uint8_t *code, uint32_t n,
-                           tunewire_v1_ScriptInfo *out)
+bool tw_client_script_load(tw_client_t *c, uint32_t index, const uint8_t *code, uint32_t n, tunewire_v1_ScriptInfo *out)
 {
     tunewire_v1_ScriptLoad *req = calloc(1, sizeof *req);
     if (!req) {

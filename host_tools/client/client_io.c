@@ -81,6 +81,7 @@ static pump_t on_hello(tw_client_t *c, const tw_conn_event_t *ev)
         return lost(c, TW_CLIENT_REFUSED, tw_client_hint(TW_ST_VERSION, (uint32_t)-TW_E_VERSION),
                     "the device speaks another major version");
     }
+    client_clean(tunewire_v1_HelloRep_fields, &rep);
     c->hello = rep;
     c->max_calls = tw_max_u32(1, tw_min_u32(rep.max_calls ? rep.max_calls : 1, CLIENT_CALLS));
     tw_conn_agree(&c->conn, rep.max_frame, rep.window);
@@ -264,7 +265,10 @@ static bool dial(tw_client_t *c, int64_t until)
 static bool say_hello(tw_client_t *c, int64_t until)
 {
     const tunewire_v1_HelloRep old = c->hello;
-    tunewire_v1_HelloReq req = {.major = MAJOR, .minor = MINOR, .max_frame = CLIENT_MAX_FRAME, .window = CLIENT_WINDOW,
+    tunewire_v1_HelloReq req = {.major = MAJOR,
+                                .minor = MINOR,
+                                .max_frame = CLIENT_MAX_FRAME,
+                                .window = CLIENT_WINDOW,
                                 .max_calls = CLIENT_CALLS};
     (void)snprintf(req.client, sizeof req.client, "%s", c->name);
     req.resume_token.size = old.session.size;

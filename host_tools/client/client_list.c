@@ -34,6 +34,7 @@ static bool add_row(pb_istream_t *in, const pb_field_t *field, void **arg)
     if (!pb_decode(in, r->fields, r->at + r->n * r->size)) {
         return false;
     }
+    client_clean(r->fields, r->at + r->n * r->size);
     r->n++;
     return true;
 }

@@ -5,11 +5,11 @@
 
 enum {
     CLIENT_MAX_FRAME = 65536,
-    CLIENT_WINDOW = 1 << 20,   /* what a device may send ahead of us on one stream */
+    CLIENT_WINDOW = 1 << 20, /* what a device may send ahead of us on one stream */
     CLIENT_OUT = 1 << 19,
-    CLIENT_MSG = 1 << 20,      /* largest reply accepted */
+    CLIENT_MSG = 1 << 20, /* largest reply accepted */
     CLIENT_CALLS = 64,
-    CLIENT_GRACE_MS = 500,     /* the device answers a missed deadline itself; wait that much longer */
+    CLIENT_GRACE_MS = 500, /* the device answers a missed deadline itself; wait that much longer */
 };
 
 typedef struct call {
@@ -67,6 +67,12 @@ void client_on_reply(tw_client_t *c, const uint8_t *p, uint32_t n);
 void client_on_damaged_reply(tw_client_t *c);
 void client_on_data(tw_client_t *c, const tw_conn_event_t *ev);
 void client_end_sink(tw_client_t *c, tw_client_sink_t *s, const tw_client_error_t *why);
+
+/* client_clean.c */
+/** Control characters and broken UTF-8 of a text become '?'. */
+void client_clean_text(char *text);
+/** The same for every string of a decoded message. */
+void client_clean(const pb_msgdesc_t *fields, void *msg);
 
 /* client_auth.c */
 /** Prove the key, check the device's proof, derive the call key. */

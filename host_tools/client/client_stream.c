@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 enum { DOWNLOAD_MAX = 256 << 20 }; /* a device that never ends its stream fills no more memory than this */
-enum { OFFSET = 8 }; /* u64 in front of the bytes of a data frame */
+enum { OFFSET = 8 };               /* u64 in front of the bytes of a data frame */
 
 bool tw_bytes_add(tw_bytes_t *b, const void *data, size_t n)
 {
@@ -173,8 +173,8 @@ void tw_client_unwatch(tw_client_t *c, tw_watch_t *w)
     if (w->sink.stream && tw_client_alive(c)) {
         /* Before the first block a subscription is known by its stream alone; their numbers are equal. */
         const tunewire_v1_SubRef ref = {.sub = w->sub ? w->sub : w->sink.stream};
-        (void)tw_client_call(
-            c, &(tw_client_call_t){.method = TW_M_Arc_Unsubscribe, .request = &ref, .deadline_ms = 500});
+        (void)tw_client_call(c,
+                             &(tw_client_call_t){.method = TW_M_Arc_Unsubscribe, .request = &ref, .deadline_ms = 500});
     }
     tw_client_drop(c, &w->sink);
     c->stop = stop;
@@ -187,7 +187,11 @@ static bool take_line(void *ctx, const uint8_t *p, uint32_t n)
 {
     tw_log_t *l = ctx;
     tunewire_v1_LogLine m = tunewire_v1_LogLine_init_zero;
-    return tw_rpc_decode(p, n, tunewire_v1_LogLine_fields, &m) != TW_OK || l->line(l->ctx, &m);
+    if (tw_rpc_decode(p, n, tunewire_v1_LogLine_fields, &m) != TW_OK) {
+        return true; /* one line lost; seq of the next shows it */
+    }
+    client_clean(tunewire_v1_LogLine_fields, &m);
+    return l->line(l->ctx, &m);
 }
 
 bool tw_client_log_read(tw_client_t *c, uint32_t level, uint32_t limit, tw_log_t *l)

@@ -66,8 +66,7 @@ static void put_le(uint8_t *p, uint64_t v, unsigned bytes)
 static double half_to_double(uint16_t h)
 {
     const int e = h >> 10 & 31, m = h & 0x3FF;
-    const double v = e == 31 ? (m ? (double)NAN : (double)INFINITY)
-                             : e ? ldexp(1024 + m, e - 25) : ldexp(m, -24);
+    const double v = e == 31 ? (m ? (double)NAN : (double)INFINITY) : e ? ldexp(1024 + m, e - 25) : ldexp(m, -24);
     return h & 0x8000 ? -v : v;
 }
 
@@ -84,8 +83,8 @@ static bool double_to_half(double v, uint16_t *h)
         return false;
     }
     (void)frexp(rounded, &e);
-    const int bits = rounded < ldexp(1, -14) ? (int)ldexp(rounded, 24)
-                                             : (e + 14) << 10 | ((int)ldexp(rounded, 11 - e) & 0x3FF);
+    const int bits =
+        rounded < ldexp(1, -14) ? (int)ldexp(rounded, 24) : (e + 14) << 10 | ((int)ldexp(rounded, 11 - e) & 0x3FF);
     *h = (uint16_t)(bits | (signbit(v) ? 0x8000 : 0));
     return true;
 }

@@ -15,10 +15,10 @@
 /* Exit codes; documented in docs/CLI.md. */
 enum {
     CLI_OK = 0,
-    CLI_DEVICE = 1,  /* the device, or the way to it, failed after connecting */
+    CLI_DEVICE = 1, /* the device, or the way to it, failed after connecting */
     CLI_USAGE = 2,
     CLI_CONNECT = 3,
-    CLI_INPUT = 4,   /* a file given cannot be read, compiled or written */
+    CLI_INPUT = 4, /* a file given cannot be read, compiled or written */
     CLI_STOPPED = 130,
 };
 
@@ -110,10 +110,10 @@ void cli_progress(void *ctx, uint64_t done, uint64_t total);
 
 /* Columns as wide as their widest cell. */
 typedef struct tw_table {
-    char *cells;      /* NUL-separated */
+    char *cells; /* NUL-separated */
     size_t used, cap;
     unsigned columns, n; /* n cells; the first row is the heading */
-    uint32_t right;   /* bit per column: numbers, aligned right */
+    uint32_t right;      /* bit per column: numbers, aligned right */
 } tw_table_t;
 void cli_cell(tw_table_t *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /** Print and free. */

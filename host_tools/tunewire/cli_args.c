@@ -84,7 +84,9 @@ static bool unknown_option(tw_cli_t *cli, const char *word)
     const char *near = cli_nearest(word, names, n);
     char hint[120];
     (void)snprintf(hint, sizeof hint, near ? "did you mean %s?" : "tunewire help %s lists what there is",
-                   near ? near : cli->verb ? cli->verb->name : "");
+                   near        ? near
+                   : cli->verb ? cli->verb->name
+                               : "");
     (void)cli_fail(cli, CLI_USAGE, word, hint, "unknown option");
     return false;
 }

@@ -104,8 +104,7 @@ int verb_docs(tw_cli_t *cli)
             continue;
         }
         (void)fprintf(cli->out, "### tunewire %s%s%s\n\n%c%s.\n\n", v[i].name, v[i].args[0] ? " " : "", v[i].args,
-                      v[i].summary[0] - ('a' <= v[i].summary[0] && v[i].summary[0] <= 'z' ? 32 : 0),
-                      v[i].summary + 1);
+                      v[i].summary[0] - ('a' <= v[i].summary[0] && v[i].summary[0] <= 'z' ? 32 : 0), v[i].summary + 1);
         for (size_t k = 0; k < n_options; k++) {
             if (strcmp(o[k].verb, v[i].name) == 0) {
                 (void)fprintf(cli->out, "* `%s%s%s` %s\n", o[k].name, o[k].meta[0] ? " " : "", o[k].meta, o[k].text);

@@ -21,8 +21,10 @@ bool cli_connect(tw_cli_t *cli)
         (void)cli_fail(cli, CLI_INPUT, path, "a key file holds one line [ID:]HEX", "key not readable (%s)", why);
         return false;
     }
-    const tw_client_cfg_t cfg = {.uri = cli_option(cli, "--target"), .key = path ? &key : NULL,
-                                 .timeout_ms = (uint32_t)timeout, .stop = cli->stop};
+    const tw_client_cfg_t cfg = {.uri = cli_option(cli, "--target"),
+                                 .key = path ? &key : NULL,
+                                 .timeout_ms = (uint32_t)timeout,
+                                 .stop = cli->stop};
     bool ok;
     cli->c = tw_client_open(&cfg, &ok);
     if (!cli->c) {

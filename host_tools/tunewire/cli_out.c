@@ -7,13 +7,12 @@
 
 enum { BAR = 30 };
 
-static json_t *error_json(int code, const char *text, const char *where, const char *hint,
-                          const tw_client_error_t *e)
+static json_t *error_json(int code, const char *text, const char *where, const char *hint, const tw_client_error_t *e)
 {
     json_t *o = json_pack("{s:i, s:s, s:s, s:s}", "exit", code, "text", text, "where", where, "hint", hint);
     if (o && e && e->kind == TW_CLIENT_DEVICE) {
         (void)json_object_set_new(o, "status", json_string(tw_status_name(e->status)));
-        (void)json_object_set_new(o, "name", json_string(tw_err_name((tw_err_t)-(int)e->detail)));
+        (void)json_object_set_new(o, "name", json_string(tw_err_name((tw_err_t) - (int)e->detail)));
         (void)json_object_set_new(o, "detail", json_integer(e->detail));
         (void)json_object_set_new(o, "at", json_integer(e->where));
     }

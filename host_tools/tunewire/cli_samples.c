@@ -71,8 +71,7 @@ bool cli_samples_start(tw_sample_file_t *s, FILE *f, tw_sample_file_kind_t kind,
                        uint32_t rate_hz)
 {
     uint8_t h[HEADER_MAX];
-    *s = (tw_sample_file_t){.f = f, .kind = kind, .raw = raw, .channels = channels ? channels : 1,
-                            .rate_hz = rate_hz};
+    *s = (tw_sample_file_t){.f = f, .kind = kind, .raw = raw, .channels = channels ? channels : 1, .rate_hz = rate_hz};
     if (kind == SAMPLES_CSV) {
         return tw_raw_bits(raw) >= 8 && tw_raw_bits(raw) <= 64;
     }

@@ -14,11 +14,11 @@ enum { SCOPE_COLUMNS_MAX = 200, SCOPE_ROWS = 4, SCOPE_POINTS = 2 * SCOPE_COLUMNS
 typedef struct tw_trace {
     float lo[SCOPE_POINTS], hi[SCOPE_POINTS]; /* ring of the newest points; full scale is 1 */
     unsigned at, n;
-    double power;        /* mean square of recent points */
-    float peak;          /* of recent points */
-    float held_db;       /* peak hold */
-    double held_s;       /* when it was reached */
-    bool marked;         /* the next point starts a new picture */
+    double power;  /* mean square of recent points */
+    float peak;    /* of recent points */
+    float held_db; /* peak hold */
+    double held_s; /* when it was reached */
+    bool marked;   /* the next point starts a new picture */
 } tw_trace_t;
 
 /** dB of a fraction of full scale; -120 at the bottom. */

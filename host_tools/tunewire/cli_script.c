@@ -27,8 +27,8 @@ static bool assemble(tw_cli_t *cli, const char *path, const tw_bytes_t *text, tw
     } else {
         *code_bytes = a->code_bytes;
         ok = tw_bytes_add(code, a->code, a->code_bytes) &&
-             (!a->pool_bytes || (tw_bytes_add(code, zero, -a->code_bytes & 3u) &&
-                                 tw_bytes_add(code, a->pool, a->pool_bytes)));
+             (!a->pool_bytes ||
+              (tw_bytes_add(code, zero, -a->code_bytes & 3u) && tw_bytes_add(code, a->pool, a->pool_bytes)));
     }
     free(a);
     return ok;

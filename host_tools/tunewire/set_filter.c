@@ -152,8 +152,8 @@ static bool add_stage(tw_bytes_t *block, const layout_t *l, const tw_biquad_t *s
 }
 
 /* 16 bits must still make the filter that was asked for, and a stable one. */
-static bool quantise(tw_cli_t *cli, const char *node, const layout_t *l, const tw_cascade_t *c,
-                     int16_t (*q15)[COEFS], int *shift, double *error)
+static bool quantise(tw_cli_t *cli, const char *node, const layout_t *l, const tw_cascade_t *c, int16_t (*q15)[COEFS],
+                     int *shift, double *error)
 {
     tw_biquad_t back[SET_STAGES_MAX];
     bool stable = true;
@@ -268,8 +268,10 @@ static int send_block(tw_cli_t *cli, const tunewire_v1_NodeInfo *node, const tw_
     }
     (void)fprintf(cli->out, " (tick %llu)\n", (unsigned long long)tick);
     if (error > ERROR_WARN) {
-        (void)fprintf(cli->err, "tunewire: warning: 16-bit coefficients bend this response: %s: a float stream "
-                                "would not\n", node->name);
+        (void)fprintf(cli->err,
+                      "tunewire: warning: 16-bit coefficients bend this response: %s: a float stream "
+                      "would not\n",
+                      node->name);
     }
     return CLI_OK;
 }

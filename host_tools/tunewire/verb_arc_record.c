@@ -41,8 +41,8 @@ static int run(tw_cli_t *cli, record_t *r, const tunewire_v1_ArcInfo *arc)
 {
     tw_watch_t w = {.block = take_block, .ctx = r};
     /* One point a sample comes interleaved whatever the arc's own order is. */
-    const tunewire_v1_SubReq req = {.arc = arc->arc, .decimate = 1, .mode = tunewire_v1_SubReq_Mode_LAST,
-                                    .drop = tunewire_v1_SubReq_Drop_NEWEST};
+    const tunewire_v1_SubReq req = {
+        .arc = arc->arc, .decimate = 1, .mode = tunewire_v1_SubReq_Mode_LAST, .drop = tunewire_v1_SubReq_Drop_NEWEST};
     if (!tw_client_watch(cli->c, &req, &w)) {
         return cli_fail_client(cli, arc->name);
     }

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SCROLL_S 2.0    /* time across the screen */
-#define ONCE_MAX_S 5.0  /* --once shows what there is then */
+#define SCROLL_S 2.0   /* time across the screen */
+#define ONCE_MAX_S 5.0 /* --once shows what there is then */
 enum { ARCS_MAX = 8, CHANNELS_MAX = 8, REFRESH_MS = 50, LINE_MS = 500, ONCE_MS = 300, MARGIN = 2 };
 
 typedef struct view {
@@ -169,8 +169,8 @@ static void draw_head(scope_t *s, const view_t *v, unsigned ch, float level, flo
 {
     char meter[SCOPE_COLUMNS_MAX], numbers[80];
     const char *colour = held >= -0.1f ? "\033[31m" : held > -6 ? "\033[33m" : "\033[32m";
-    int n = snprintf(numbers, sizeof numbers, " %s %6.1f %s %6.1f dBFS x%-4g", words[s->mode].level,
-                     (double)level, words[s->mode].top, (double)held, 1 / (double)scale);
+    int n = snprintf(numbers, sizeof numbers, " %s %6.1f %s %6.1f dBFS x%-4g", words[s->mode].level, (double)level,
+                     words[s->mode].top, (double)held, 1 / (double)scale);
     if (v->dropped) {
         n += snprintf(numbers + n, sizeof numbers - (size_t)n, " %u dropped", v->dropped);
     }
@@ -296,8 +296,7 @@ static bool open_views(scope_t *s)
             (void)snprintf(v->label[ch], sizeof v->label[ch], v->arc->channels > 1 ? "%s[%u]" : "%s", v->arc->name, ch);
         }
         v->watch = (tw_watch_t){.block = take_block, .ctx = v};
-        const tunewire_v1_SubReq req = {.arc = v->arc->arc, .mode = s->mode,
-                                        .decimate = samples_per_point(s, v->arc)};
+        const tunewire_v1_SubReq req = {.arc = v->arc->arc, .mode = s->mode, .decimate = samples_per_point(s, v->arc)};
         if (!tw_client_watch(cli->c, &req, &v->watch)) {
             (void)cli_fail_client(cli, v->arc->name);
             return false;

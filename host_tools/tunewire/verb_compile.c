@@ -27,9 +27,8 @@ int verb_compile(tw_cli_t *cli)
     const char *given = cli_option(cli, "--output");
     cli_with_suffix(cli->args[0], ".twg", path, sizeof path);
     const char *to = given ? given : path;
-    const int code = cli_write_file(cli, to, image.data, image.n)
-                         ? print_result(cli, to, image.n, report, report_json)
-                         : cli->exit;
+    const int code =
+        cli_write_file(cli, to, image.data, image.n) ? print_result(cli, to, image.n, report, report_json) : cli->exit;
     free(report);
     free(report_json);
     free(image.data);

@@ -12,10 +12,10 @@ typedef struct line {
     char *text;
     const char *words[WORDS_MAX]; /* before the one being written, program name left out */
     int n;
-    const char *now;              /* the one being written, "" when a blank ends the line */
+    const char *now; /* the one being written, "" when a blank ends the line */
     const tw_verb_t *verb;
-    int at;                       /* arguments of the verb before `now` */
-    const char *first;            /* first argument */
+    int at;            /* arguments of the verb before `now` */
+    const char *first; /* first argument */
     const char *target;
 } line_t;
 

@@ -21,10 +21,10 @@ static bool get_one(tw_cli_t *cli, const tunewire_v1_NodeInfo *node, const tunew
         return false;
     }
     if (list) {
-        (void)json_array_append_new(list, json_pack("{s:s, s:s, s:i, s:o, s:s, s:i}", "node", node->name, "param",
-                                                    d->name, "index", (int)d->index, "value",
-                                                    cli_value_json(d, v.data, (uint32_t)v.n), "unit", d->unit,
-                                                    "version", (int)version));
+        (void)json_array_append_new(list,
+                                    json_pack("{s:s, s:s, s:i, s:o, s:s, s:i}", "node", node->name, "param", d->name,
+                                              "index", (int)d->index, "value", cli_value_json(d, v.data, (uint32_t)v.n),
+                                              "unit", d->unit, "version", (int)version));
     } else {
         print_value(cli, node->name, d, &v);
     }
@@ -45,8 +45,8 @@ static bool get_block(tw_cli_t *cli, const tunewire_v1_NodeInfo *node, json_t *l
         (void)snprintf(hex + 2 * i, 3, "%02x", v.data[i]);
     }
     if (list) {
-        (void)json_array_append_new(list, json_pack("{s:s, s:s, s:i, s:s}", "node", node->name, "param", "all",
-                                                    "index", TW_CLIENT_ALL, "hex", hex ? hex : ""));
+        (void)json_array_append_new(list, json_pack("{s:s, s:s, s:i, s:s}", "node", node->name, "param", "all", "index",
+                                                    TW_CLIENT_ALL, "hex", hex ? hex : ""));
     } else {
         (void)fprintf(cli->out, "%s.all = hex:%s\n", node->name, hex ? hex : "");
     }

@@ -14,9 +14,8 @@ static json_t *device_json(const tunewire_v1_HelloRep *h)
     (void)snprintf(boot, sizeof boot, "%016" PRIx64, h->boot_id);
     return json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:s, s:b}", "server", h->server, "build", h->build,
                      "major", (int)h->major, "minor", (int)h->minor, "max_frame", (int)h->max_frame, "window",
-                     (int)h->window, "max_calls", (int)h->max_calls, "features", (json_int_t)h->features,
-                     "schema_crc", (json_int_t)h->schema_crc, "boot_id", boot, "auth_required",
-                     (int)h->auth_required);
+                     (int)h->window, "max_calls", (int)h->max_calls, "features", (json_int_t)h->features, "schema_crc",
+                     (json_int_t)h->schema_crc, "boot_id", boot, "auth_required", (int)h->auth_required);
 }
 
 static void print_graph(tw_cli_t *cli, const tunewire_v1_GraphInfo *g)

@@ -53,8 +53,7 @@ int verb_log(tw_cli_t *cli)
     if (!tw_client_log_follow(cli->c, level, &log)) {
         return cli_fail_client(cli, "log");
     }
-    while (!log.sink.ended && tw_client_pump(cli->c, 1000)) {
-    }
+    while (!log.sink.ended && tw_client_pump(cli->c, 1000)) {}
     const bool by_hand = cli_stopped(cli) || ferror(cli->out);
     const bool lost = log.sink.ended && log.sink.err.kind != TW_CLIENT_OK && log.sink.err.kind != TW_CLIENT_STOPPED;
     tw_client_drop(cli->c, &log.sink);

@@ -22,9 +22,9 @@ static json_t *arcs_json(pb_size_t n, const uint32_t *arcs)
 static json_t *node_json(const tunewire_v1_NodeInfo *r)
 {
     return json_pack("{s:i, s:s, s:s, s:i, s:o, s:o, s:f, s:I, s:i}", "node", (int)r->node, "name", r->name, "type",
-                     r->type, "params", (int)r->params, "in_arcs", arcs_json(r->in_arcs_count, r->in_arcs),
-                     "out_arcs", arcs_json(r->out_arcs_count, r->out_arcs), "load", r->load_permille / 1000.0,
-                     "runs", (json_int_t)r->runs, "errors", (int)r->errors);
+                     r->type, "params", (int)r->params, "in_arcs", arcs_json(r->in_arcs_count, r->in_arcs), "out_arcs",
+                     arcs_json(r->out_arcs_count, r->out_arcs), "load", r->load_permille / 1000.0, "runs",
+                     (json_int_t)r->runs, "errors", (int)r->errors);
 }
 
 static int print_json(tw_cli_t *cli)

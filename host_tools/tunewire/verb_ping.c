@@ -15,8 +15,8 @@ static bool ping_once(tw_cli_t *cli, int seq, double *us)
     tunewire_v1_PingRep rep = tunewire_v1_PingRep_init_zero;
     tw_put_le32(req.payload.bytes, (uint32_t)seq);
     const double start = now_us();
-    const bool ok = tw_client_call(
-        cli->c, &(tw_client_call_t){.method = TW_M_Session_Ping, .request = &req, .response = &rep});
+    const bool ok =
+        tw_client_call(cli->c, &(tw_client_call_t){.method = TW_M_Session_Ping, .request = &req, .response = &rep});
     *us = now_us() - start;
     if (ok && (rep.payload.size != 4 || tw_get_le32(rep.payload.bytes) != (uint32_t)seq)) {
         (void)cli_fail(cli, CLI_DEVICE, tw_client_peer(cli->c), "is this a Tunewire device?", "other bytes came back");

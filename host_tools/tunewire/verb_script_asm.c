@@ -17,11 +17,11 @@ int verb_script_asm(tw_cli_t *cli)
     if (!cli_write_file(cli, to, code.data, code.n)) {
         exit = cli->exit;
     } else if (cli->json) {
-        exit = cli_json(cli, json_pack("{s:s, s:i, s:i}", "file", to, "code_bytes", (int)code_bytes, "bytes",
-                                       (int)code.n));
+        exit = cli_json(cli,
+                        json_pack("{s:s, s:i, s:i}", "file", to, "code_bytes", (int)code_bytes, "bytes", (int)code.n));
     } else {
-        (void)fprintf(strcmp(to, "-") == 0 ? cli->err : cli->out, "%s: %u bytes of code, %zu in all\n", to,
-                      code_bytes, code.n);
+        (void)fprintf(strcmp(to, "-") == 0 ? cli->err : cli->out, "%s: %u bytes of code, %zu in all\n", to, code_bytes,
+                      code.n);
     }
     free(code.data);
     return exit;

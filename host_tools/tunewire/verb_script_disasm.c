@@ -25,8 +25,8 @@ int verb_script_disasm(tw_cli_t *cli)
         n = n < 2 ? 2 : tw_min_u32(n, code_bytes - at);
         hex_words(code.data, at, n, words);
         if (list) {
-            (void)json_array_append_new(
-                list, json_pack("{s:i, s:s, s:s}", "at", (int)at, "words", words, "text", text));
+            (void)json_array_append_new(list,
+                                        json_pack("{s:i, s:s, s:s}", "at", (int)at, "words", words, "text", text));
         } else {
             (void)fprintf(cli->out, "%04x  %-26s%s\n", at, words, text);
         }

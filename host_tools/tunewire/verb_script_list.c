@@ -18,10 +18,10 @@ static json_t *to_json(const tw_scripts_t *s)
     json_t *list = json_array();
     for (uint32_t i = 0; i < s->n; i++) {
         const tunewire_v1_ScriptInfo *r = &s->rows[i];
-        (void)json_array_append_new(
-            list, json_pack("{s:i, s:s, s:i, s:I, s:s, s:i, s:i, s:s}", "script", (int)r->index, "name", r->name,
-                            "bytes", (int)r->size, "crc", (json_int_t)r->crc, "state", state_name(r), "runs",
-                            (int)r->runs, "faults", (int)r->faults, "last_error", last_error(r)));
+        (void)json_array_append_new(list, json_pack("{s:i, s:s, s:i, s:I, s:s, s:i, s:i, s:s}", "script", (int)r->index,
+                                                    "name", r->name, "bytes", (int)r->size, "crc", (json_int_t)r->crc,
+                                                    "state", state_name(r), "runs", (int)r->runs, "faults",
+                                                    (int)r->faults, "last_error", last_error(r)));
     }
     return json_pack("{s:o}", "scripts", list);
 }

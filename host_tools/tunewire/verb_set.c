@@ -62,9 +62,10 @@ static bool read_value(tw_cli_t *cli, assign_t *a)
 {
     char why[160], hint[100];
     if (a->desc.index == TW_CLIENT_ALL) {
-        return read_hex(a->text, a) ? true
-                                    : (cli_fail(cli, CLI_USAGE, a->name, "write hex:0102..., as get prints it",
-                                                "the block takes bytes"), false);
+        return read_hex(a->text, a)
+                   ? true
+                   : (cli_fail(cli, CLI_USAGE, a->name, "write hex:0102..., as get prints it", "the block takes bytes"),
+                      false);
     }
     if (tw_value_parse(&a->desc, a->text, a->value, sizeof a->value, &a->n, why, sizeof why)) {
         return true;
@@ -149,9 +150,9 @@ static int print_result(tw_cli_t *cli, const assign_t *a, unsigned n, uint64_t t
     json_t *list = cli->json ? json_array() : NULL;
     for (unsigned i = 0; i < n; i++) {
         if (list) {
-            (void)json_array_append_new(list, json_pack("{s:s, s:s, s:o}", "node", a[i].node->name, "param",
-                                                        a[i].desc.name, "value",
-                                                        cli_value_json(&a[i].desc, a[i].value, a[i].n)));
+            (void)json_array_append_new(list,
+                                        json_pack("{s:s, s:s, s:o}", "node", a[i].node->name, "param", a[i].desc.name,
+                                                  "value", cli_value_json(&a[i].desc, a[i].value, a[i].n)));
             continue;
         }
         char text[VALUE_MAX];

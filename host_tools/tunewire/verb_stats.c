@@ -17,8 +17,8 @@ int verb_stats(tw_cli_t *cli)
         free(s.rows);
         char boot[20];
         (void)snprintf(boot, sizeof boot, "%016" PRIx64, s.boot_id);
-        return cli_json(cli, json_pack("{s:s, s:I, s:o}", "boot_id", boot, "uptime_us", (json_int_t)s.uptime_us,
-                                       "counters", o));
+        return cli_json(
+            cli, json_pack("{s:s, s:I, s:o}", "boot_id", boot, "uptime_us", (json_int_t)s.uptime_us, "counters", o));
     }
     tw_table_t t = {.columns = 2, .right = 1 << 1};
     cli_cell(&t, "COUNTER");

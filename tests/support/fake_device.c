@@ -111,15 +111,15 @@ static void send_bytes(fake_state_t *s, uint16_t stream, const uint8_t *data, ui
 
 /* ---- methods ---------------------------------------------------------------------- */
 
-static void nodes(fake_state_t *s, const tunewire_v1_CallHeader *call, const tunewire_v1_GraphRef *q)
+static void nodes(fake_state_t *s, const tunewire_v1_CallHeader *call, const tunewire_v1_GraphRef *q, bool rude)
 {
     static const char *const names[] = {"filter.0", "amplifier.0"}, *const types[] = {"filter", "amplifier"};
     uint8_t buf[1024];
     tw_rpc_list_t l = {.p = buf, .cap = sizeof buf};
     for (uint32_t i = q->first; i < 2 && i < q->first + PAGE; i++) {
-        tunewire_v1_NodeInfo n = {.node = i, .params = PARAMS, .in_arcs_count = 1, .in_arcs = {i},
-                                  .out_arcs_count = 1, .out_arcs = {i + 1}};
-        (void)snprintf(n.name, sizeof n.name, "%s", names[i]);
+        tunewire_v1_NodeInfo n = {
+            .node = i, .params = PARAMS, .in_arcs_count = 1, .in_arcs = {i}, .out_arcs_count = 1, .out_arcs = {i + 1}};
+        (void)snprintf(n.name, sizeof n.name, "%s", rude ? "a\033[2Jb\xC3\xA9\xFF\xE2\x82" : names[i]);
         (void)snprintf(n.type, sizeof n.type, "%s", types[i]);
         (void)tw_rpc_list_add(&l, 1, tunewire_v1_NodeInfo_fields, &n);
     }
@@ -133,8 +133,14 @@ static void arcs(fake_state_t *s, const tunewire_v1_CallHeader *call, const tune
     uint8_t buf[1024];
     tw_rpc_list_t l = {.p = buf, .cap = sizeof buf};
     for (uint32_t i = q->first; i < 3; i++) {
-        tunewire_v1_ArcInfo a = {.arc = i, .from_node = i ? i - 1 : 0xFFF, .to_node = i < 2 ? i : 0xFFF, .bytes = 192,
-                                 .raw = TW_RAW_S16, .channels = 1, .rate = 48000, .frame_bytes = 96};
+        tunewire_v1_ArcInfo a = {.arc = i,
+                                 .from_node = i ? i - 1 : 0xFFF,
+                                 .to_node = i < 2 ? i : 0xFFF,
+                                 .bytes = 192,
+                                 .raw = TW_RAW_S16,
+                                 .channels = 1,
+                                 .rate = 48000,
+                                 .frame_bytes = 96};
         (void)snprintf(a.name, sizeof a.name, "%s", names[i]);
         (void)tw_rpc_list_add(&l, 1, tunewire_v1_ArcInfo_fields, &a);
     }
@@ -215,7 +221,10 @@ static void blob_open(fake_device_t *d, const tunewire_v1_CallHeader *call, cons
     }
     assert(s->blob_size <= BLOB_MAX && (call->stream & 1));
     s->blob_stream = tw_conn_open(&s->conn, (uint16_t)call->stream, false);
-    tunewire_v1_BlobState st = {.blob = 9, .next_offset = d->blob_bytes, .chunk = 512, .stream = call->stream,
+    tunewire_v1_BlobState st = {.blob = 9,
+                                .next_offset = d->blob_bytes,
+                                .chunk = 512,
+                                .stream = call->stream,
                                 .crc_so_far = tw_crc32c(0, s->blob, d->blob_bytes)};
     st.token.size = 16;
     ok(s, call, tunewire_v1_BlobState_fields, &st);
@@ -263,8 +272,7 @@ static void send_block(fake_state_t *s)
     for (unsigned i = 0; i < 100; i++) { /* a square wave at half scale: as FP32 min and max it is just numbers */
         tw_put_le16(m + 7 + 2 * i, i % 50 < 25 ? 0x4000 : 0xC000);
     }
-    if (tw_conn_credit(&s->conn, s->sub_stream) > 207 &&
-        tw_conn_send(&s->conn, TW_FT_DATA, s->sub_stream, 0, m, 207)) {
+    if (tw_conn_credit(&s->conn, s->sub_stream) > 207 && tw_conn_send(&s->conn, TW_FT_DATA, s->sub_stream, 0, m, 207)) {
         tw_conn_spend(&s->conn, s->sub_stream, 207);
         s->sub_blocks++;
     }
@@ -309,8 +317,15 @@ static void auth(fake_device_t *d, const tunewire_v1_CallHeader *call, const tun
 
 static void graph(fake_state_t *s, const tunewire_v1_CallHeader *call)
 {
-    const tunewire_v1_GraphInfo g = {.graph = 1, .name = "fake", .generation = 4, .state = 2, .nodes = 2, .arcs = 3,
-                                     .ticks = 1234, .block_ns = 1000000, .scripts = 1};
+    const tunewire_v1_GraphInfo g = {.graph = 1,
+                                     .name = "fake",
+                                     .generation = 4,
+                                     .state = 2,
+                                     .nodes = 2,
+                                     .arcs = 3,
+                                     .ticks = 1234,
+                                     .block_ns = 1000000,
+                                     .scripts = 1};
     ok(s, call, tunewire_v1_GraphInfo_fields, &g);
 }
 
@@ -363,7 +378,7 @@ static void answer(fake_device_t *d, const tunewire_v1_CallHeader *h, const void
         graph(s, h);
         break;
     case TW_M_Graph_Nodes:
-        nodes(s, h, q);
+        nodes(s, h, q, d->fault == FAKE_RUDE_NAMES);
         break;
     case TW_M_Graph_Arcs:
         arcs(s, h, q);
@@ -454,8 +469,12 @@ static void on_hello(fake_device_t *d, const tw_conn_event_t *ev)
         s->dead = true;
         return;
     }
-    tunewire_v1_HelloRep r = {.major = d->fault == FAKE_OLD_MAJOR ? 2 : 1, .max_frame = d->max_frame, .window = 4096,
-                              .max_calls = d->max_calls, .auth_required = d->key != NULL, .server = "fake",
+    tunewire_v1_HelloRep r = {.major = d->fault == FAKE_OLD_MAJOR ? 2 : 1,
+                              .max_frame = d->max_frame,
+                              .window = 4096,
+                              .max_calls = d->max_calls,
+                              .auth_required = d->key != NULL,
+                              .server = "fake",
                               .schema_crc = tw_crc32c(0, tw_schema, tw_schema_bytes)};
     r.session.size = 16;
     memset(r.session.bytes, 0x55, 16);

@@ -10,19 +10,20 @@
 
 typedef enum fake_fault {
     FAKE_GOOD,
-    FAKE_NO_HELLO,     /* accepts and says nothing */
-    FAKE_GARBAGE,      /* answers hello with bytes that are no frame */
-    FAKE_OLD_MAJOR,    /* hello of another major version */
-    FAKE_WRONG_CRC,    /* replies with a damaged payload */
-    FAKE_NO_ANSWER,    /* hello, then silence */
-    FAKE_GOAWAY,       /* goaway instead of a reply */
-    FAKE_HANG_UP,      /* closes instead of replying */
-    FAKE_BAD_REPLY,    /* a good frame whose message does not decode */
-    FAKE_REFUSE_SET,   /* every Param.Set is out of range */
-    FAKE_CUT_UPLOAD,   /* closes once, in the middle of an upload */
+    FAKE_NO_HELLO,      /* accepts and says nothing */
+    FAKE_GARBAGE,       /* answers hello with bytes that are no frame */
+    FAKE_OLD_MAJOR,     /* hello of another major version */
+    FAKE_WRONG_CRC,     /* replies with a damaged payload */
+    FAKE_NO_ANSWER,     /* hello, then silence */
+    FAKE_GOAWAY,        /* goaway instead of a reply */
+    FAKE_HANG_UP,       /* closes instead of replying */
+    FAKE_BAD_REPLY,     /* a good frame whose message does not decode */
+    FAKE_REFUSE_SET,    /* every Param.Set is out of range */
+    FAKE_CUT_UPLOAD,    /* closes once, in the middle of an upload */
     FAKE_FORGET_UPLOAD, /* closes once, and does not know the token afterwards */
-    FAKE_LOSE_CHUNK,   /* leaves a hole in downloads */
-    FAKE_WRONG_PROOF,  /* authentication that proves nothing */
+    FAKE_LOSE_CHUNK,    /* leaves a hole in downloads */
+    FAKE_RUDE_NAMES,    /* escape sequences and broken UTF-8 in names */
+    FAKE_WRONG_PROOF,   /* authentication that proves nothing */
 } fake_fault_t;
 
 typedef struct fake_device {

@@ -120,9 +120,14 @@ static void impossible_designs_are_refused(void **state)
         const char *why;
         double f, rate, q, gain;
     } cases[] = {
-        {"zero", 0, RATE, 1, 0},          {"negative", -5, RATE, 1, 0},   {"half the rate", 24000, RATE, 1, 0},
-        {"no rate", 100, 0, 1, 0},        {"q zero", 100, RATE, 0, 0},    {"q infinite", 100, RATE, INFINITY, 0},
-        {"f is no number", NAN, RATE, 1, 0}, {"gain absurd", 100, RATE, 1, 500},
+        {"zero", 0, RATE, 1, 0},
+        {"negative", -5, RATE, 1, 0},
+        {"half the rate", 24000, RATE, 1, 0},
+        {"no rate", 100, 0, 1, 0},
+        {"q zero", 100, RATE, 0, 0},
+        {"q infinite", 100, RATE, INFINITY, 0},
+        {"f is no number", NAN, RATE, 1, 0},
+        {"gain absurd", 100, RATE, 1, 500},
     };
     for (size_t i = 0; i < TW_COUNT(cases); i++) {
         tw_biquad_t s;

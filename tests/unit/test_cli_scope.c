@@ -103,7 +103,7 @@ static void the_meter_is_as_long_as_the_level(void **state)
         float level, held;
         const char *text;
     } cases[] = {
-        {-120, -120, "[          ]"}, {0, 0, "[##########]"},  {-30, -30, "[#####     ]"},
+        {-120, -120, "[          ]"}, {0, 0, "[##########]"},     {-30, -30, "[#####     ]"},
         {-30, -6, "[#####   | ]"},    {-60, -54, "[|         ]"}, {12, 12, "[##########]"},
     };
     for (size_t i = 0; i < TW_COUNT(cases); i++) {
@@ -139,8 +139,8 @@ static void a_wav_file_says_what_is_in_it(void **state)
         uint32_t raw, channels, tag, bits, header;
         size_t n;
     } cases[] = {
-        {"16 bits, stereo", TW_RAW_S16, 2, 1, 16, 44, 8},  {"Q31", TW_RAW_Q31, 1, 1, 32, 44, 8},
-        {"float", TW_RAW_FP32, 2, 3, 32, 58, 16},          {"double", TW_RAW_FP64, 1, 3, 64, 58, 16},
+        {"16 bits, stereo", TW_RAW_S16, 2, 1, 16, 44, 8}, {"Q31", TW_RAW_Q31, 1, 1, 32, 44, 8},
+        {"float", TW_RAW_FP32, 2, 3, 32, 58, 16},         {"double", TW_RAW_FP64, 1, 3, 64, 58, 16},
         {"bytes, odd length", TW_RAW_S8, 1, 1, 8, 44, 5},
     };
     static const uint8_t data[16] = {0x00, 0x7F, 0x80, 0xFF, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};

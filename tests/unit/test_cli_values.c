@@ -61,8 +61,7 @@ static void text_becomes_the_bytes_of_the_parameter_or_is_refused_with_a_reason(
         {"type without numbers", TW_RAW_CFP32, 1, 0, 0, "any", "1", {0}, 0},
     };
     for (size_t i = 0; i < TW_COUNT(cases); i++) {
-        const tunewire_v1_ParamDesc d =
-            desc(cases[i].raw, cases[i].count, cases[i].min, cases[i].max, cases[i].unit);
+        const tunewire_v1_ParamDesc d = desc(cases[i].raw, cases[i].count, cases[i].min, cases[i].max, cases[i].unit);
         uint8_t out[12] = {0};
         uint32_t n = 0;
         char why[160] = "";

@@ -46,7 +46,7 @@ static result_t *run(const fake_device_t *d, const char *line)
     return &r;
 }
 
-/* Every line is a JSON document. @return how many, -1 when one is not */
+/* Every line is a JSON object. @return how many, -1 when one is not */
 static int json_lines(const char *text)
 {
     int n = 0;
@@ -54,10 +54,11 @@ static int json_lines(const char *text)
         const char *nl = strchr(text, '\n');
         const size_t len = nl ? (size_t)(nl - text) : strlen(text);
         json_t *doc = json_loadb(text, len, JSON_DECODE_ANY, NULL);
-        if (!doc) {
+        const bool good = json_is_object(doc);
+        json_decref(doc);
+        if (!good) {
             return -1;
         }
-        json_decref(doc);
         n++;
         text += len + (nl != NULL);
     }
@@ -172,6 +173,18 @@ static void json_is_json_whatever_happens(void **state)
     }
     fake_stop(&d);
     (void)unlink("build/tw_cli_test.wav");
+}
+
+static void names_from_a_device_cannot_command_the_terminal_or_break_the_json(void **state)
+{
+    (void)state;
+    fake_device_t d = {.fault = FAKE_RUDE_NAMES};
+    fake_start(&d);
+    assert_non_null(strstr(run(&d, "nodes")->out, "a?[2Jb\xC3\xA9???  filter"));
+    json_t *doc = json_loads(run(&d, "--json nodes")->out, 0, NULL);
+    assert_int_equal(json_array_size(json_object_get(doc, "nodes")), 2);
+    json_decref(doc);
+    fake_stop(&d);
 }
 
 static void values_set_are_values_read(void **state)
@@ -338,6 +351,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_verb_answers_with_the_code_and_the_words_it_should),
         cmocka_unit_test(json_is_json_whatever_happens),
+        cmocka_unit_test(names_from_a_device_cannot_command_the_terminal_or_break_the_json),
         cmocka_unit_test(values_set_are_values_read),
         cmocka_unit_test(a_device_that_fails_gives_its_own_exit_code),
         cmocka_unit_test(every_verb_has_help_whose_examples_are_understood),

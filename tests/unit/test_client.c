@@ -397,8 +397,7 @@ static void a_watch_gives_blocks_beyond_its_first_window_and_is_ended_at_the_dev
     fake_start(&d);
     tw_client_t *c = connect_to(&d, 2000, &ok);
     assert_true(ok && tw_client_watch(c, &(tunewire_v1_SubReq){.arc = 1}, &w));
-    while (!w.sink.ended && tw_client_pump(c, 100)) {
-    }
+    while (!w.sink.ended && tw_client_pump(c, 100)) {}
     assert_int_equal(n.blocks, 60);
     assert_int_equal(n.bytes, 200);
     tw_client_unwatch(c, &w);
