@@ -272,7 +272,7 @@ tw_err_t check_scripts(const check_t *c)
         TW_TRY(check_script_entry(c, i));
         tw_script_t s;
         img_script(c->img, i, &s);
-        uint8_t somewhere; /* the verifier asks whether there will be memory, not where */
+        uint8_t somewhere = 0; /* the verifier asks whether there will be memory, not where */
         s.mem = s.mem_bytes != 0 ? &somewhere : NULL;
         uint64_t mask = 0;
         tw_fault_t inner = {0};

@@ -374,9 +374,12 @@ void tw_value_format(const tunewire_v1_ParamDesc *d, const uint8_t *value, uint3
     if (cap) {
         out[0] = '\0';
     }
-    for (uint32_t i = 0; size && (i + 1) * size <= n && used + 32 < cap; i++) {
-        char one[32];
+    for (uint32_t i = 0; size && (i + 1) * size <= n; i++) {
+        char one[48];
         element_text(d->type, value + i * size, size, one, sizeof one);
+        if (used + strlen(one) + 2 > cap) {
+            return; /* whole elements only */
+        }
         used += (size_t)snprintf(out + used, cap - used, "%s%s", i ? "," : "", one);
     }
 }

@@ -15,6 +15,7 @@ bool g_grow(void *array, uint32_t n, uint32_t *cap, size_t size)
     }
     memcpy(array, &now, sizeof now);
     *cap = more;
+    /* cppcheck-suppress memleak ; `array` holds it: a pointer of any type, hence the copy */
     return true;
 }
 
