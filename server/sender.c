@@ -1,6 +1,6 @@
 /* sender.c - finite streams and log followers: out as far as credit and room allow.
  *
- * A stream never takes the last frame of the send buffer: that is for replies.
+ * A stream never takes the last of the send buffer: that is for replies.
  * A client that grants no credit gets nothing and costs nothing.
  */
 #include "server/server_priv.h"
@@ -93,7 +93,7 @@ static uint32_t allowance(const tw_peer_t *p, uint16_t stream)
 {
     const tw_conn_t *c = &p->conn;
     const uint32_t room = tw_conn_room(c), credit = tw_conn_credit(c, stream);
-    const uint32_t spare = room > c->max_frame ? room - c->max_frame : 0;
+    const uint32_t spare = room > tw_reserve(p) ? room - tw_reserve(p) : 0;
     return tw_min_u32(tw_min_u32(spare, credit), c->max_frame - TW_FRAME_HEADER);
 }
 

@@ -284,6 +284,12 @@ static inline uint32_t tw_bad_frames(const tw_peer_t *p)
     return p->conn.bad_frames + p->conn.in.header_crc;
 }
 
+/** Room in the send buffer that streams leave to replies. */
+static inline uint32_t tw_reserve(const tw_peer_t *p)
+{
+    return p->conn.max_frame / 2;
+}
+
 /* dispatch.c */
 const tw_row_t *tw_row(uint32_t method);
 void tw_dispatch_call(tw_peer_t *p, const uint8_t *payload, uint32_t len);

@@ -27,10 +27,12 @@ static uint32_t index_of(const tw_server_t *s, const tw_sub_t *sub)
 
 /* ---- open and close ---------------------------------------------------------- */
 
+/* A block must fit a frame, the window, and an empty send buffer beside the part kept for replies. */
 static uint32_t block_limit(const tw_server_t *s, const tw_peer_t *p, uint32_t wanted)
 {
-    const uint32_t frame = tw_min_u32(p->conn.max_frame - TW_FRAME_HEADER, p->conn.window) - BLOCK_HEADER;
-    const uint32_t most = tw_min_u32(frame, s->sub_block);
+    const uint32_t frame = tw_min_u32(p->conn.max_frame - TW_FRAME_HEADER, p->conn.window);
+    const uint32_t buffer = p->conn.out.cap - TW_CONN_GOAWAY_ROOM - 2 * TW_FRAME_HEADER - tw_reserve(p);
+    const uint32_t most = tw_min_u32(tw_min_u32(frame, buffer) - BLOCK_HEADER, s->sub_block);
     return wanted != 0 ? tw_min_u32(wanted, most) : most;
 }
 
@@ -281,7 +283,7 @@ static bool within_rate(tw_sub_t *sub, uint64_t now, uint32_t bytes)
 static bool may_send(const tw_peer_t *p, const tw_sub_t *sub)
 {
     const uint32_t bytes = BLOCK_HEADER + sub->block_used;
-    return bytes <= tw_conn_credit(&p->conn, sub->stream) && bytes + p->conn.max_frame <= tw_conn_room(&p->conn);
+    return bytes <= tw_conn_credit(&p->conn, sub->stream) && bytes + tw_reserve(p) <= tw_conn_room(&p->conn);
 }
 
 static void end_block(tw_sub_t *sub)

@@ -41,12 +41,15 @@ wire_stream_t *wire_stream(wire_client_t *w, uint32_t id)
 
 static wire_stream_t *track(wire_client_t *w, uint16_t id)
 {
-    wire_stream_t *s = wire_stream(w, id);
+    wire_stream_t *s = wire_stream(w, id), *ended = NULL;
     for (unsigned i = 0; s == NULL && i < WIRE_STREAMS; i++) {
         if (w->streams[i].id == 0) {
             s = &w->streams[i];
+        } else if (w->streams[i].fin) {
+            ended = &w->streams[i];
         }
     }
+    s = s != NULL ? s : ended;
     REQUIRE(s != NULL);
     memset(s, 0, sizeof *s);
     s->id = id;
@@ -117,8 +120,7 @@ static void on_reply(wire_client_t *w, const tw_conn_event_t *ev)
     w->replies[i].h = h;
     memcpy(w->replies[i].body, body, n);
     w->replies[i].len = n;
-    if (h.stream != 0 && wire_stream(w, h.stream) == NULL) {
-        REQUIRE(tw_conn_open(&w->c, (uint16_t)h.stream, false) == h.stream);
+    if (h.stream != 0 && tw_conn_open(&w->c, (uint16_t)h.stream, false) != 0) {
         const tw_method_t *m = tw_method_find(w->methods[i]);
         track(w, (uint16_t)h.stream)->chunks = m != NULL && m->response == tunewire_v1_Chunk_fields;
     }
