@@ -73,7 +73,7 @@ $(B)/obj/build/%.o: build/%.c | $(GENERATED)
 
 # ---- targets ------------------------------------------------------------------
 MAIN_PROGRAMS := tunewired tunewire
-.PHONY: all help setup run test check bench fuzz clean install
+.PHONY: all help setup run test check bench fuzz clean
 all: setup ## build the server and the tools
 	@$(MAKE) $(addprefix build/host/,$(MAIN_PROGRAMS)) PROFILE=host
 
