@@ -100,7 +100,8 @@ void tw_param_text(tw_server_t *s, const tw_param_ref_t *q, const tw_fault_t *fa
         say_index(&t, &node, q->index);
         return;
     }
-    tw_text_str(&t, p != NULL && fault->err != TW_E_PARAM_SIZE ? p->name : q->index == TW_TAG_ALL ? "the whole block" : p->name);
+    const bool block = p == NULL || (fault->err == TW_E_PARAM_SIZE && q->index == TW_TAG_ALL);
+    tw_text_str(&t, block ? "the whole block" : p->name);
     if (fault->err == TW_E_PARAM_RANGE && p != NULL && at <= q->bytes) {
         say_range(&t, p, q->value + at, q->bytes - at);
     } else if (fault->err == TW_E_PARAM_SIZE) {

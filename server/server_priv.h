@@ -141,8 +141,8 @@ typedef union tw_any_request {
 #include "server/handlers.def"
 
 typedef enum tw_wait_kind {
-    TW_WAIT_GET, TW_WAIT_READBACK, TW_WAIT_LOAD, TW_WAIT_UNLOAD, TW_WAIT_CONTROL, TW_WAIT_RUN, TW_WAIT_STOP, TW_WAIT_SCRIPT,
-    TW_WAIT_COMMIT, TW_WAIT_ARC_READ,
+    TW_WAIT_GET, TW_WAIT_READBACK, TW_WAIT_LOAD, TW_WAIT_UNLOAD, TW_WAIT_CONTROL, TW_WAIT_RUN, TW_WAIT_STOP,
+    TW_WAIT_SCRIPT, TW_WAIT_COMMIT, TW_WAIT_ARC_READ,
     TW_WAIT_VALUE, /* for the client's upload */
     TW_WAIT_AUTH,  /* for time to pass */
 } tw_wait_kind_t;

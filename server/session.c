@@ -13,7 +13,8 @@
 #include "server/server_priv.h"
 
 enum {
-    FEATURES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 9 | 1 << 11, /* graph param script arc blob txn resume */
+    /* graph param script arc blob txn resume */
+    FEATURES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 9 | 1 << 11,
     FEATURE_AUTH = 1 << 10,
     MAJOR = 1,
     MINOR = 0,
