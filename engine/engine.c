@@ -154,7 +154,6 @@ static tw_err_t timed_refusal(const tw_engine_t *e)
     return e->timed.tick == e->e.tick ? TW_OK : TW_E_TXN_TICK;
 }
 
-
 static void apply_timed(tw_engine_t *e)
 {
     timed_t *t = &e->timed;

@@ -62,14 +62,14 @@ void tw_engine_unprime(tw_engine_t *e);
 
 typedef struct tw_engine_info {
     tw_graph_state_t state;
-    uint32_t generation;   /* bumped at every swap and unload; 0 = never loaded */
+    uint32_t generation; /* bumped at every swap and unload; 0 = never loaded */
     uint32_t nodes, arcs, ios, scripts;
-    uint32_t crc;          /* header CRC of the image: its identity */
-    uint32_t uid;          /* word 5 of the image */
-    uint64_t tick;         /* next block to run */
+    uint32_t crc;           /* header CRC of the image: its identity */
+    uint32_t uid;           /* word 5 of the image */
+    uint64_t tick;          /* next block to run */
     uint32_t load_permille; /* engine time of recent blocks / block period */
-    uint32_t late_blocks;  /* blocks started late (port reports them, tw_engine_late()) */
-    tw_err_t last_error;   /* of the running graph: last script fault etc. */
+    uint32_t late_blocks;   /* blocks started late (port reports them, tw_engine_late()) */
+    tw_err_t last_error;    /* of the running graph: last script fault etc. */
     char name[32];
 } tw_engine_info_t;
 void tw_engine_info(tw_engine_t *e, tw_engine_info_t *out);
@@ -83,8 +83,8 @@ typedef struct tw_engine_node {
     uint32_t runs, errors;
     uint32_t cycles_last, cycles_max;
     uint32_t load_permille;
-    uint32_t version;       /* bumped by each SET that reached the queue */
-    int script;             /* id of its script, -1 none */
+    uint32_t version; /* bumped by each SET that reached the queue */
+    int script;       /* id of its script, -1 none */
 } tw_engine_node_t;
 /** @return TW_OK, NO_GRAPH, PARAM_NODE */
 tw_err_t tw_engine_node(tw_engine_t *e, uint32_t node, tw_engine_node_t *out);
@@ -94,8 +94,8 @@ uint32_t tw_engine_version(tw_engine_t *e, uint32_t node);
 typedef struct tw_engine_arc {
     uint32_t from_node, to_node; /* 0xFFF: a graph IO */
     uint32_t bytes, read, write, overflows, underflows, max_fill;
-    tw_format_t fmt;             /* producer's */
-    char name[32];               /* symbol, else "arc.<n>" */
+    tw_format_t fmt; /* producer's */
+    char name[32];   /* symbol, else "arc.<n>" */
 } tw_engine_arc_t;
 /** @return TW_OK, NO_GRAPH, ARC_NONE */
 tw_err_t tw_engine_arc(tw_engine_t *e, uint32_t arc, tw_engine_arc_t *out);
@@ -116,8 +116,10 @@ tw_err_t tw_engine_script(tw_engine_t *e, uint32_t script, tw_engine_script_t *o
 /** As tw_param_check() for a node of the current graph; also NO_GRAPH, PARAM_NODE. Type 0 = not given. */
 tw_err_t tw_engine_check_param(tw_engine_t *e, uint32_t node, uint32_t index, uint32_t type, const uint8_t *value,
                                uint32_t bytes, tw_fault_t *fault);
-/** Verify replacement code for script `script` (limits as declared in the image). SCR_*, NOMEM: larger than reserved. */
-tw_err_t tw_engine_check_script(tw_engine_t *e, uint32_t script, const uint8_t *code, uint32_t bytes, tw_fault_t *fault);
+/** Verify replacement code for script `script` (limits as declared in the image). SCR_*, NOMEM: larger than reserved.
+ */
+tw_err_t tw_engine_check_script(tw_engine_t *e, uint32_t script, const uint8_t *code, uint32_t bytes,
+                                tw_fault_t *fault);
 
 /* ---- control side: commands ------------------------------------------------ */
 /* Each put appends to the open group and returns TW_OK or TW_E_QUEUE_FULL (also when the reply
@@ -133,7 +135,13 @@ tw_err_t tw_engine_put_read(tw_engine_t *e, uint32_t token, uint32_t node, uint3
 tw_err_t tw_engine_put_swap(tw_engine_t *e, uint32_t token, bool start);
 tw_err_t tw_engine_put_unload(tw_engine_t *e, uint32_t token);
 
-typedef enum tw_control { TW_CTL_START = 0, TW_CTL_STOP = 1, TW_CTL_STEP = 2, TW_CTL_RESET = 3, TW_CTL_WARM = 4 } tw_control_t;
+typedef enum tw_control {
+    TW_CTL_START = 0,
+    TW_CTL_STOP = 1,
+    TW_CTL_STEP = 2,
+    TW_CTL_RESET = 3,
+    TW_CTL_WARM = 4
+} tw_control_t;
 tw_err_t tw_engine_put_control(tw_engine_t *e, uint32_t token, tw_control_t op, uint32_t steps);
 /** Replace a script's code (checked before); also re-enables a disabled script. */
 tw_err_t tw_engine_put_script(tw_engine_t *e, uint32_t token, uint32_t script, const uint8_t *code, uint32_t bytes);
@@ -147,10 +155,10 @@ tw_err_t tw_engine_put_arc_read(tw_engine_t *e, uint32_t token, uint32_t arc, ui
 
 /** A tap on an arc: the engine copies every frame written to the arc into `ring`. */
 typedef struct tw_probe {
-    tw_ring_t ring;            /* records: u64 tick, u32 dropped so far, u32 0, then the bytes */
-    _Atomic uint32_t dropped;  /* frames that did not fit */
+    tw_ring_t ring;           /* records: u64 tick, u32 dropped so far, u32 0, then the bytes */
+    _Atomic uint32_t dropped; /* frames that did not fit */
     uint32_t arc;
-    struct tw_probe *next;     /* engine's list */
+    struct tw_probe *next; /* engine's list */
 } tw_probe_t;
 #define TW_PROBE_HEADER 16u
 /** Attach; the probe belongs to the engine until the reply of put_unprobe (or of a swap, unload). */

@@ -62,7 +62,7 @@ void tw_engine_info(tw_engine_t *e, tw_engine_info_t *out)
     out->crc = tw_img_word(g->img, 0, TW_W_HEADER_CRC);
     out->uid = tw_img_word(g->img, 0, TW_W_UID);
     out->load_permille = permille(e, g, tw_gauge_get(&g->load_cycles));
-    out->last_error = (tw_err_t)-(int32_t)tw_gauge_get(&g->last_error);
+    out->last_error = (tw_err_t) - (int32_t)tw_gauge_get(&g->last_error);
     uint32_t n = 0;
     const char *symbol = tw_graph_symbol(g->img, TW_SYM_GRAPH, 0, &n);
     memcpy(out->name, symbol != NULL ? symbol : "", n);
@@ -138,7 +138,7 @@ tw_err_t tw_engine_script(tw_engine_t *e, uint32_t script, tw_engine_script_t *o
         .disabled = tw_gauge_get(&s->disabled) != 0,
         .faults = tw_gauge_get(&s->faults),
         .runs = tw_gauge_get(&s->runs),
-        .last_error = (tw_err_t)-(int32_t)tw_gauge_get(&s->last_error),
+        .last_error = (tw_err_t) - (int32_t)tw_gauge_get(&s->last_error),
         .last_pc = tw_gauge_get(&s->last_pc),
     };
     name_of(g, out->name, TW_SYM_SCRIPT, script, "script");

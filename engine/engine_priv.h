@@ -10,8 +10,18 @@
 
 typedef enum tw_op {
     OP_PAD = 0, /* only its first 8 bytes exist */
-    OP_PARAM, OP_PRESET, OP_READ, OP_SWAP, OP_UNLOAD, OP_CONTROL, OP_SCRIPT, OP_RUN, OP_SCRIPT_OFF, OP_ARC_READ,
-    OP_PROBE, OP_UNPROBE,
+    OP_PARAM,
+    OP_PRESET,
+    OP_READ,
+    OP_SWAP,
+    OP_UNLOAD,
+    OP_CONTROL,
+    OP_SCRIPT,
+    OP_RUN,
+    OP_SCRIPT_OFF,
+    OP_ARC_READ,
+    OP_PROBE,
+    OP_UNPROBE,
 } tw_op_t;
 
 /* A command as it lies in the queue; `n` bytes of data follow. */
@@ -19,7 +29,7 @@ typedef struct cmd {
     uint32_t bytes; /* of the whole record, multiple of 8 */
     uint16_t op, reserved;
     uint32_t token;
-    uint32_t room;  /* reply ring bytes promised to it */
+    uint32_t room; /* reply ring bytes promised to it */
     uint32_t a, b;
     uint32_t n, more;
 } cmd_t;
@@ -62,20 +72,20 @@ struct tw_engine {
     uint8_t *queue;
     uint32_t queue_size;
     _Alignas(64) tw_word_t word;
-    _Alignas(64) _Atomic uint32_t taken;      /* queue position the engine has applied up to */
-    _Atomic uint32_t swaps_done;              /* swaps and unloads applied */
+    _Alignas(64) _Atomic uint32_t taken; /* queue position the engine has applied up to */
+    _Atomic uint32_t swaps_done;         /* swaps and unloads applied */
     tw_gauge_t state, late, events_lost;
     tw_ring_t replies, events;
     struct {
-        uint32_t start, put;  /* queue positions: open group is [start, put) */
-        uint32_t promised;    /* reply bytes of published commands and the open group */
+        uint32_t start, put; /* queue positions: open group is [start, put) */
+        uint32_t promised;   /* reply bytes of published commands and the open group */
         uint32_t group_promised;
-        int view;             /* slot of the graph as published */
-        int group_view;       /* as seen by further commands of the open group */
+        int view;       /* slot of the graph as published */
+        int group_view; /* as seen by further commands of the open group */
         int primed;
-        int group_primed;     /* primed slot the open group swaps in */
-        uint32_t generation;  /* = swaps and unloads published */
-        bool from_events;     /* where the reply handed out came from */
+        int group_primed;    /* primed slot the open group swaps in */
+        uint32_t generation; /* = swaps and unloads published */
+        bool from_events;    /* where the reply handed out came from */
     } c;
     struct {
         tw_graph_t *graph;

@@ -55,8 +55,13 @@ static void on_event(void *ctx, const tw_graph_event_t *ev)
         tw_gauge_add(&e->events_lost, 1);
         return;
     }
-    *r = (reply_t){.kind = TW_REPLY_EVENT, .event = ev->kind, .err = ev->err, .at = ev->at, .value = ev->value,
-                   .tick = e->e.tick, .bytes = ev->bytes};
+    *r = (reply_t){.kind = TW_REPLY_EVENT,
+                   .event = ev->kind,
+                   .err = ev->err,
+                   .at = ev->at,
+                   .value = ev->value,
+                   .tick = e->e.tick,
+                   .bytes = ev->bytes};
     if (ev->bytes != 0) {
         memcpy(reply_data(r), ev->data, ev->bytes);
     }
@@ -106,8 +111,15 @@ bool tw_engine_reply(tw_engine_t *e, tw_engine_reply_t *out)
         return false;
     }
     *out = (tw_engine_reply_t){
-        .token = r->token, .kind = r->kind, .event = r->event, .err = (tw_err_t)r->err, .at = r->at, .value = r->value,
-        .tick = r->tick, .data = (const uint8_t *)(r + 1), .bytes = r->bytes,
+        .token = r->token,
+        .kind = r->kind,
+        .event = r->event,
+        .err = (tw_err_t)r->err,
+        .at = r->at,
+        .value = r->value,
+        .tick = r->tick,
+        .data = (const uint8_t *)(r + 1),
+        .bytes = r->bytes,
     };
     return true;
 }

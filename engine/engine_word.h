@@ -52,8 +52,7 @@ static inline uint64_t tw_word_publish(tw_word_t *w, uint32_t bytes)
 {
     uint64_t old = atomic_load_explicit(w, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(w, &old, tw_word_advanced(old, bytes), memory_order_acq_rel,
-                                                  memory_order_relaxed)) {
-    }
+                                                  memory_order_relaxed)) {}
     return old;
 }
 #else

@@ -9,9 +9,9 @@
 
 typedef struct tw_loopback {
     tw_phy_user_t user;
-    void *conn;            /* NULL: not connected */
-    uint8_t *to_far;       /* what the owner sent and the far end has not taken */
-    uint32_t size, used;   /* [bytes] */
+    void *conn;          /* NULL: not connected */
+    uint8_t *to_far;     /* what the owner sent and the far end has not taken */
+    uint32_t size, used; /* [bytes] */
 } tw_loopback_t;
 
 /** `buffer` holds what the far end has not taken yet; a full one holds the owner up, as a socket would. */

@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 enum {
-    READ_BYTES = 65536,       /* one recv; less than asked for means the socket is empty: no second one */
-    READ_BUDGET = 4,          /* recvs before other connections get their turn */
+    READ_BYTES = 65536, /* one recv; less than asked for means the socket is empty: no second one */
+    READ_BUDGET = 4,    /* recvs before other connections get their turn */
     EVENTS = 64,
     ACCEPT_BUDGET = 32,
-    ACCEPT_PAUSE_MS = 100,    /* out of descriptors: peers wait in the kernel's queue meanwhile */
+    ACCEPT_PAUSE_MS = 100, /* out of descriptors: peers wait in the kernel's queue meanwhile */
     DEFAULT_LINKS = 64,
     DEFAULT_LINGER_MS = 2000,
 };
@@ -47,15 +47,15 @@ struct tw_phy_link {
 struct tw_phy {
     tw_phy_user_t user;
     int epoll, listener, wake, timer;
-    int64_t alarm_ns;         /* when the timer is set to go off; 0 = not set */
+    int64_t alarm_ns; /* when the timer is set to go off; 0 = not set */
     bool alarmed;
     uint16_t port;
     uint32_t linger_ms, send_bytes;
     uint64_t accept_again_ms; /* 0 = accepting */
     tw_phy_link_t *links;
     uint32_t max_links;
-    uint32_t top;             /* links at and above are FREE */
-    uint32_t timed;           /* links with a deadline: the clock is read only then */
+    uint32_t top;   /* links at and above are FREE */
+    uint32_t timed; /* links with a deadline: the clock is read only then */
     tw_phy_tcp_stats_t stats;
     uint8_t in[READ_BYTES];
 };
@@ -208,8 +208,7 @@ static bool send_some(tw_phy_t *phy, tw_phy_link_t *link, tw_err_t *err)
 static bool flush(tw_phy_t *phy, tw_phy_link_t *link)
 {
     tw_err_t err = TW_OK;
-    while (send_some(phy, link, &err)) {
-    }
+    while (send_some(phy, link, &err)) {}
     if (err == TW_E_IO) {
         drop(phy, link, TW_E_CLOSED);
         return false;
@@ -231,8 +230,7 @@ static bool flush(tw_phy_t *phy, tw_phy_link_t *link)
 static void peer_ended(tw_phy_t *phy, tw_phy_link_t *link, tw_err_t why)
 {
     tw_err_t err = TW_OK;
-    while (why == TW_OK && send_some(phy, link, &err)) {
-    }
+    while (why == TW_OK && send_some(phy, link, &err)) {}
     drop(phy, link, TW_E_CLOSED);
 }
 
@@ -485,8 +483,10 @@ static tw_err_t listen_on(tw_phy_t *phy, const address_t *a, socklen_t len, cons
     const int on = 1;
     phy->listener = socket(a->any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (phy->listener < 0) {
-        return fail(why, TW_E_IO, errno == EAFNOSUPPORT ? "%s: this machine has no such network"
-                                                        : "%s: no socket: out of descriptors or memory", where);
+        return fail(why, TW_E_IO,
+                    errno == EAFNOSUPPORT ? "%s: this machine has no such network"
+                                          : "%s: no socket: out of descriptors or memory",
+                    where);
     }
     setsockopt(phy->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on); /* restart without waiting */
     if (a->any.sa_family == AF_INET6) {

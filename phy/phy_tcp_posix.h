@@ -8,12 +8,12 @@
 #include "phy/phy.h"
 
 typedef struct tw_phy_tcp_cfg {
-    const char *host;      /* IPv4 or IPv6 literal, or "localhost" */
-    uint16_t port;         /* 0: the system chooses, see tw_phy_tcp_port() */
-    bool allow_remote;     /* false: anything but a loopback address is refused */
-    uint32_t max_links;    /* connections at a time, 0 = 64; one more is closed at once */
-    uint32_t linger_ms;    /* patience with a peer that should take the last bytes, 0 = 2000 */
-    uint32_t send_bytes;   /* kernel's send buffer of a connection, 0 = the kernel's choice */
+    const char *host;    /* IPv4 or IPv6 literal, or "localhost" */
+    uint16_t port;       /* 0: the system chooses, see tw_phy_tcp_port() */
+    bool allow_remote;   /* false: anything but a loopback address is refused */
+    uint32_t max_links;  /* connections at a time, 0 = 64; one more is closed at once */
+    uint32_t linger_ms;  /* patience with a peer that should take the last bytes, 0 = 2000 */
+    uint32_t send_bytes; /* kernel's send buffer of a connection, 0 = the kernel's choice */
 } tw_phy_tcp_cfg_t;
 
 typedef struct tw_phy_tcp_stats {

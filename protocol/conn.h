@@ -17,9 +17,9 @@
 enum { TW_CONN_STREAMS = 80 }; /* open at once, both directions: 64 subscriptions and room for uploads */
 
 typedef struct tw_conn_stream {
-    uint16_t id;       /* 0 = free slot */
-    uint8_t sending;   /* 1: we send data and need credit; 0: we receive and grant it */
-    uint32_t credit;   /* bytes we may still send / the peer may still send */
+    uint16_t id;     /* 0 = free slot */
+    uint8_t sending; /* 1: we send data and need credit; 0: we receive and grant it */
+    uint32_t credit; /* bytes we may still send / the peer may still send */
 } tw_conn_stream_t;
 
 /** Bytes waiting for the transport; linear: it drains from `at`; tw_conn_begin() moves the rest when it needs room. */
@@ -32,21 +32,21 @@ typedef enum tw_conn_state { TW_CONN_WAIT_HELLO, TW_CONN_OPEN, TW_CONN_DEAD } tw
 
 typedef struct tw_conn {
     tw_conn_state_t state;
-    bool client;            /* our role: the client sends odd stream ids, the server even ones */
+    bool client; /* our role: the client sends odd stream ids, the server even ones */
     tw_deframer_t in;
     tw_out_t out;
-    uint8_t *msg;           /* reassembly of MORE fragments, `msg_cap` bytes */
+    uint8_t *msg; /* reassembly of MORE fragments, `msg_cap` bytes */
     uint32_t msg_cap, msg_used;
     uint8_t msg_type;
     uint16_t msg_stream;
     bool msg_open;
-    bool msg_bad, msg_cut;  /* a fragment of it was damaged or may be missing; it outgrew msg_cap */
-    uint32_t skipped_seen;  /* in.skipped_bytes when the last frame came */
+    bool msg_bad, msg_cut;      /* a fragment of it was damaged or may be missing; it outgrew msg_cap */
+    uint32_t skipped_seen;      /* in.skipped_bytes when the last frame came */
     uint32_t max_frame, window; /* ours before hello (set by init, the owner may lower them), effective after */
     uint16_t next_stream;
     tw_conn_stream_t streams[TW_CONN_STREAMS];
-    tw_err_t fatal;         /* why DEAD */
-    uint32_t begun;         /* tw_conn_begin() offset, UINT32_MAX = none */
+    tw_err_t fatal; /* why DEAD */
+    uint32_t begun; /* tw_conn_begin() offset, UINT32_MAX = none */
     uint8_t begun_type;
     uint16_t begun_stream;
     uint32_t frames_in, frames_out, bad_frames;

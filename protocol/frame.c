@@ -17,8 +17,8 @@ static uint16_t header_crc(const uint8_t *h)
     return tw_crc16(tw_crc16(TW_CRC16_INIT, h, 6), h + 8, 8);
 }
 
-void tw_frame_header(uint8_t out[TW_FRAME_HEADER], uint8_t type, uint8_t flags, uint16_t stream,
-                     const uint8_t *payload, uint32_t len)
+void tw_frame_header(uint8_t out[TW_FRAME_HEADER], uint8_t type, uint8_t flags, uint16_t stream, const uint8_t *payload,
+                     uint32_t len)
 {
     out[0] = TW_FRAME_SYNC;
     out[1] = TW_FRAME_VERSION;

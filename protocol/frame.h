@@ -37,8 +37,8 @@ typedef struct tw_frame {
 } tw_frame_t;
 
 /** Write the header for `len` payload bytes at `payload` (may be NULL when len is 0). */
-void tw_frame_header(uint8_t out[TW_FRAME_HEADER], uint8_t type, uint8_t flags, uint16_t stream,
-                     const uint8_t *payload, uint32_t len);
+void tw_frame_header(uint8_t out[TW_FRAME_HEADER], uint8_t type, uint8_t flags, uint16_t stream, const uint8_t *payload,
+                     uint32_t len);
 
 /** Receiver of a byte stream. Buffers at most one frame; complete frames in one read are not copied. */
 typedef struct tw_deframer {

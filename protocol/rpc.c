@@ -290,7 +290,7 @@ static size_t append(char *to, size_t at, size_t cap, const char *text)
 void tw_rpc_status(tunewire_v1_Status *s, tw_err_t err, uint32_t where, const char *detail_text)
 {
     *s = (tunewire_v1_Status){
-        .code = (tunewire_v1_Code)tw_err_status(err), .detail = (uint32_t)-(int32_t)err, .where = where};
+        .code = (tunewire_v1_Code)tw_err_status(err), .detail = (uint32_t) - (int32_t)err, .where = where};
     if (err == TW_OK) {
         return;
     }

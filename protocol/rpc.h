@@ -15,8 +15,8 @@
 /* One row of methods.def. */
 typedef struct tw_method {
     uint16_t id;
-    uint8_t stream, role, txn;         /* role: 0 view, 1 tune, 2 admin */
-    const char *name;                  /* "Param.Set" */
+    uint8_t stream, role, txn; /* role: 0 view, 1 tune, 2 admin */
+    const char *name;          /* "Param.Set" */
     const pb_msgdesc_t *request, *response;
     uint16_t request_size, response_size; /* of the C structs */
 } tw_method_t;
@@ -81,7 +81,7 @@ typedef struct tw_hot_set {
     bool readback;
     const uint8_t *value; /* into the payload */
     uint32_t value_len;
-    const uint8_t *mac;   /* 16 bytes or NULL */
+    const uint8_t *mac;     /* 16 bytes or NULL */
     const uint8_t *request; /* for the MAC */
     uint32_t request_len;
 } tw_hot_set_t;

@@ -207,8 +207,7 @@ uint32_t tw_blob_expected(tw_server_t *s, uint32_t id)
     return b != NULL ? b->received : 0;
 }
 
-tw_err_t tw_blob_data(tw_server_t *s, uint32_t id, uint64_t offset, const uint8_t *data, uint32_t n,
-                      uint32_t *expected)
+tw_err_t tw_blob_data(tw_server_t *s, uint32_t id, uint64_t offset, const uint8_t *data, uint32_t n, uint32_t *expected)
 {
     tw_blob_t *b = tw_blob_by_id(s, id);
     if (b == NULL) {

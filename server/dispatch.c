@@ -7,23 +7,22 @@
  */
 #include "server/server_priv.h"
 
-#define ROW_INDEX(id) (((id) >> 8) * 16u + ((id) & 15u))
+#define ROW_INDEX(id) (((id) >> 8) * 16u + ((id)&15u))
 #define ROWS (13u * 16u)
 
 /* Two lists meet in one table: methods.def says what a method is, handlers.def that we have it. */
 static const tw_row_t rows[ROWS] = {
-#define TW_METHOD(id, Service, Method, Req, Rep, stream, ROLE, is_txn)                    \
+#define TW_METHOD(id, Service, Method, Req, Rep, stream, ROLE, is_txn)                                 \
     [ROW_INDEX(id)].request = tunewire_v1_##Req##_fields, [ROW_INDEX(id)].name = #Service "." #Method, \
     [ROW_INDEX(id)].role = TW_ROLE_##ROLE, [ROW_INDEX(id)].txn = (is_txn),
 #include "protocol/methods.def"
-#define TW_HANDLER(Service, Method, fn, ms)                                  \
-    [ROW_INDEX(TW_M_##Service##_##Method)].run = tw_on_##fn,                 \
-    [ROW_INDEX(TW_M_##Service##_##Method)].deadline_ms = (ms),
+#define TW_HANDLER(Service, Method, fn, ms) \
+    [ROW_INDEX(TW_M_##Service##_##Method)].run = tw_on_##fn, [ROW_INDEX(TW_M_##Service##_##Method)].deadline_ms = (ms),
 #include "server/handlers.def"
 };
 
 #define TW_METHOD(id, Service, Method, Req, Rep, stream, ROLE, is_txn) \
-    _Static_assert(((id) & 0xFFu) < 16u && ROW_INDEX(id) < ROWS, #Service "." #Method " does not fit the table");
+    _Static_assert(((id)&0xFFu) < 16u && ROW_INDEX(id) < ROWS, #Service "." #Method " does not fit the table");
 #include "protocol/methods.def"
 
 const tw_row_t *tw_row(uint32_t method)

@@ -28,8 +28,7 @@ tw_err_t tw_param_version_is(tw_server_t *s, uint32_t node, uint32_t version)
 static bool check(tw_call_t *c, const tw_hot_set_t *q)
 {
     tw_fault_t fault = {0};
-    const tw_err_t err =
-        tw_engine_check_param(c->s->e, q->node, q->index, q->type, q->value, q->value_len, &fault);
+    const tw_err_t err = tw_engine_check_param(c->s->e, q->node, q->index, q->type, q->value, q->value_len, &fault);
     if (err != TW_OK) {
         char text[TW_LOG_TEXT];
         fault.err = err;
@@ -146,8 +145,7 @@ static void expect_value(tw_call_t *c, const tw_hot_set_t *q)
         tw_fail(c, TW_E_BUSY, 0, "another value is being uploaded");
         return;
     }
-    if (q->value_stream > UINT16_MAX || (q->value_stream & 1) == 0 || q->index > TW_TAG_ALL ||
-        q->type > TYPE_MASK) {
+    if (q->value_stream > UINT16_MAX || (q->value_stream & 1) == 0 || q->index > TW_TAG_ALL || q->type > TYPE_MASK) {
         tw_fail(c, TW_E_STREAM_ID, q->value_stream, "name an unused odd stream id");
         return;
     }

@@ -19,8 +19,7 @@ static void sleep_ns(int64_t ns)
 static void sleep_until(int64_t at_ns)
 {
     const struct timespec t = {.tv_sec = at_ns / 1000000000, .tv_nsec = at_ns % 1000000000};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR) {
-    }
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR) {}
 }
 
 static bool stopping(engine_thread_t *t)
@@ -92,8 +91,10 @@ static void raise_priority(const engine_thread_t *t)
     const struct sched_param p = {.sched_priority = t->priority};
     const int err = pthread_setschedparam(t->thread, SCHED_FIFO, &p);
     if (err != 0) {
-        log_text(TW_LOG_WARN, "priority %d refused (%s): run as root, give the program CAP_SYS_NICE, or raise "
-                 "'ulimit -r'; going on without", t->priority, strerror(err));
+        log_text(TW_LOG_WARN,
+                 "priority %d refused (%s): run as root, give the program CAP_SYS_NICE, or raise "
+                 "'ulimit -r'; going on without",
+                 t->priority, strerror(err));
     } else {
         log_text(TW_LOG_INFO, "engine runs with SCHED_FIFO priority %d", t->priority);
     }

@@ -8,14 +8,14 @@ typedef struct engine_thread {
     tw_engine_t *engine;
     tw_board_linux_t *board;
     bool fast;
-    uint64_t max_blocks;        /* 0: no end */
-    int priority;               /* SCHED_FIFO, 0: none */
-    void (*done)(void *ctx);    /* engine thread, when max_blocks have run */
+    uint64_t max_blocks;     /* 0: no end */
+    int priority;            /* SCHED_FIFO, 0: none */
+    void (*done)(void *ctx); /* engine thread, when max_blocks have run */
     void *done_ctx;
     /* own */
     pthread_t thread;
     _Atomic bool stop;
-    _Atomic uint64_t blocks;    /* run so far */
+    _Atomic uint64_t blocks; /* run so far */
 } engine_thread_t;
 
 /** Start it; the fields above "own" are set. @return false when the system gives no thread. */

@@ -46,7 +46,7 @@ typedef struct daemon {
     uint8_t *graph;
     key_text_t key;
     engine_thread_t thread;
-    bool printed;        /* the line went to stderr in full: the server's copy is not for there */
+    bool printed; /* the line went to stderr in full: the server's copy is not for there */
     uint32_t late_told;
     int64_t report_at_ns;
 } daemon_t;
@@ -135,8 +135,11 @@ static bool open_platform(daemon_t *d)
 static bool open_board(daemon_t *d)
 {
     char why[TW_BOARD_WHY];
-    const tw_board_linux_cfg_t cfg = {.platform = &d->platform, .overrides = d->opt.ios, .n_overrides = d->opt.n_ios,
-                                      .log = on_board_log, .log_ctx = d};
+    const tw_board_linux_cfg_t cfg = {.platform = &d->platform,
+                                      .overrides = d->opt.ios,
+                                      .n_overrides = d->opt.n_ios,
+                                      .log = on_board_log,
+                                      .log_ctx = d};
     d->board = tw_board_linux_open(&cfg, why);
     if (d->board == NULL) {
         log_line(TW_LOG_ERROR, why);
@@ -151,8 +154,12 @@ static void *take_memory(size_t bytes)
 
 static bool open_engine(daemon_t *d)
 {
-    const tw_engine_cfg_t cfg = {.port = &d->port, .board = tw_board_linux_board(d->board), .queue_bytes = 4 * MB,
-                                 .timed_bytes = MB, .reply_bytes = MB, .graph_bytes = GRAPH_BYTES};
+    const tw_engine_cfg_t cfg = {.port = &d->port,
+                                 .board = tw_board_linux_board(d->board),
+                                 .queue_bytes = 4 * MB,
+                                 .timed_bytes = MB,
+                                 .reply_bytes = MB,
+                                 .graph_bytes = GRAPH_BYTES};
     const size_t need = tw_engine_need(&cfg);
     d->engine_memory = take_memory(need);
     const tw_err_t err =
@@ -251,8 +258,8 @@ static bool open_phy(daemon_t *d)
 {
     char why[160];
     const tw_phy_user_t user = tw_server_phy_user(d->server);
-    const tw_phy_tcp_cfg_t cfg = {.host = d->opt.host, .port = d->opt.port, .allow_remote = d->opt.key_file != NULL,
-                                  .max_links = MAX_LINKS};
+    const tw_phy_tcp_cfg_t cfg = {
+        .host = d->opt.host, .port = d->opt.port, .allow_remote = d->opt.key_file != NULL, .max_links = MAX_LINKS};
     if (tw_phy_tcp_open(&d->phy, &cfg, &user, why) != TW_OK) {
         log_text(TW_LOG_ERROR, "--listen: %s", why);
         return false;
@@ -375,8 +382,10 @@ static bool may_listen(const options_t *o)
         return false;
     }
     if (o->key_file == NULL && !tw_phy_tcp_is_loopback(o->host)) {
-        log_text(TW_LOG_ERROR, "--listen %s: other machines could connect, and anyone there be admin: give --key FILE, "
-                 "or listen on 127.0.0.1", o->host);
+        log_text(TW_LOG_ERROR,
+                 "--listen %s: other machines could connect, and anyone there be admin: give --key FILE, "
+                 "or listen on 127.0.0.1",
+                 o->host);
         return false;
     }
     return true;
@@ -407,8 +416,7 @@ int main(int argc, char **argv)
         announce(&d);
         ok = serve(&d);
         engine_thread_stop(&d.thread);
-        while (tw_board_linux_service(d.board) == 0) {
-        }
+        while (tw_board_linux_service(d.board) == 0) {}
         report_end(&d);
     }
     close_all(&d);

@@ -11,10 +11,7 @@ static const struct {
     const char *word, *colour;
 } levels[] = {
     {"error: ", "\033[1;31m"}, /* also what is below 1: nothing may vanish for a wrong number */
-    {"error: ", "\033[1;31m"},
-    {"warning: ", "\033[33m"},
-    {"", ""},
-    {"debug: ", "\033[2m"},
+    {"error: ", "\033[1;31m"}, {"warning: ", "\033[33m"}, {"", ""}, {"debug: ", "\033[2m"},
 };
 
 void log_open(uint32_t level)

@@ -14,8 +14,8 @@ typedef struct options {
     const char *ios[OPTIONS_MAX_IOS];
     unsigned n_ios;
     bool fast;
-    uint64_t blocks;  /* 0: for ever */
-    int priority;     /* 0: the system's */
+    uint64_t blocks; /* 0: for ever */
+    int priority;    /* 0: the system's */
     uint32_t log_level;
 } options_t;
 

@@ -85,7 +85,7 @@ static uint32_t point_bytes(const tw_sub_t *sub)
 {
     const uint32_t each = sub->mode == tunewire_v1_SubReq_Mode_MINMAX ? 8
                           : sub->mode == tunewire_v1_SubReq_Mode_RMS  ? 4
-                                                                       : sample_bytes(sub);
+                                                                      : sample_bytes(sub);
     return each * sub->fmt.channels;
 }
 

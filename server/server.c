@@ -87,14 +87,13 @@ size_t tw_server_need(const tw_server_cfg_t *cfg)
 
 static bool cfg_ok(const tw_server_cfg_t *cfg)
 {
-    const bool probes = cfg->max_subs == 0 ||
-                        (cfg->probe_bytes >= 256 && (cfg->probe_bytes & (cfg->probe_bytes - 1)) == 0);
+    const bool probes =
+        cfg->max_subs == 0 || (cfg->probe_bytes >= 256 && (cfg->probe_bytes & (cfg->probe_bytes - 1)) == 0);
     return cfg->port != NULL && cfg->engine != NULL && cfg->max_frame >= TW_MAX_FRAME_FLOOR &&
            cfg->max_frame <= 65536 && cfg->window >= TW_MAX_FRAME_FLOOR && cfg->max_calls >= 1 &&
            cfg->max_calls <= TW_MAX_CALLS && cfg->max_sessions >= 1 && cfg->max_sessions <= TW_MAX_SESSIONS &&
-           cfg->out_bytes >= 2 * cfg->max_frame && cfg->msg_bytes >= cfg->max_frame &&
-           cfg->max_subs <= TW_MAX_SUBS && probes && cfg->open_role <= TW_ROLE_ADMIN &&
-           (cfg->key == NULL || cfg->crypto != NULL);
+           cfg->out_bytes >= 2 * cfg->max_frame && cfg->msg_bytes >= cfg->max_frame && cfg->max_subs <= TW_MAX_SUBS &&
+           probes && cfg->open_role <= TW_ROLE_ADMIN && (cfg->key == NULL || cfg->crypto != NULL);
 }
 
 static void init_subs(tw_server_t *s, const layout_t *l)

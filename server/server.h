@@ -16,24 +16,24 @@ typedef struct tw_server tw_server_t;
 typedef struct tw_server_cfg {
     const tw_port_t *port;
     tw_engine_t *engine;
-    const tw_crypto_t *crypto;  /* NULL: no keys and no SHA-256 checks on this device */
-    const char *name, *build;   /* HelloRep.server, .build; at most 32 bytes */
-    uint64_t boot_id;           /* changes at every start */
-    uint32_t max_frame;         /* 256..65536 */
-    uint32_t window;            /* credit a stream starts with [bytes] */
-    uint32_t max_calls;         /* 1..TW_MAX_CALLS */
-    uint32_t max_sessions;      /* 1..TW_MAX_SESSIONS */
-    uint32_t out_bytes;         /* send buffer of a session, >= 2 * max_frame */
-    uint32_t msg_bytes;         /* largest message accepted, >= max_frame */
-    uint32_t blob_bytes;        /* all blobs together */
-    uint32_t probe_bytes;       /* ring of one subscription, power of two */
+    const tw_crypto_t *crypto; /* NULL: no keys and no SHA-256 checks on this device */
+    const char *name, *build;  /* HelloRep.server, .build; at most 32 bytes */
+    uint64_t boot_id;          /* changes at every start */
+    uint32_t max_frame;        /* 256..65536 */
+    uint32_t window;           /* credit a stream starts with [bytes] */
+    uint32_t max_calls;        /* 1..TW_MAX_CALLS */
+    uint32_t max_sessions;     /* 1..TW_MAX_SESSIONS */
+    uint32_t out_bytes;        /* send buffer of a session, >= 2 * max_frame */
+    uint32_t msg_bytes;        /* largest message accepted, >= max_frame */
+    uint32_t blob_bytes;       /* all blobs together */
+    uint32_t probe_bytes;      /* ring of one subscription, power of two */
     uint32_t max_subs;
-    uint32_t txn_bytes;         /* operations one transaction may stage */
-    uint32_t resume_ms;         /* a lost session is kept this long; default 30000 */
-    const uint8_t *key;         /* pre-shared key, NULL: everyone has `open_role` */
+    uint32_t txn_bytes; /* operations one transaction may stage */
+    uint32_t resume_ms; /* a lost session is kept this long; default 30000 */
+    const uint8_t *key; /* pre-shared key, NULL: everyone has `open_role` */
     uint32_t key_len;
     const char *key_id;
-    uint8_t open_role;          /* TW_ROLE_* without a key */
+    uint8_t open_role; /* TW_ROLE_* without a key */
     /** A log line was added (any level): the port may print it. May be NULL. */
     void (*log)(void *ctx, uint32_t level, uint32_t src, const char *text);
     void *log_ctx;

@@ -30,8 +30,8 @@ enum {
     TW_AUTH_TRIES = 3,
     TW_LEASE_MS = 5000,
     TW_LEASE_MAX_MS = 60000,
-    TW_SUB_FLUSH_US = 20000,    /* a block is not held back longer than this */
-    TW_GRAPH_ID = 1,            /* the one graph; 0 means the same */
+    TW_SUB_FLUSH_US = 20000, /* a block is not held back longer than this */
+    TW_GRAPH_ID = 1,         /* the one graph; 0 means the same */
 };
 #define TW_NEVER UINT64_MAX
 
@@ -45,7 +45,7 @@ enum {
 /* ---- streams ---------------------------------------------------------------- */
 typedef enum tw_send_kind {
     TW_SEND_NONE = 0,
-    TW_SEND_BYTES,    /* bytes that stay where they are (schema) */
+    TW_SEND_BYTES, /* bytes that stay where they are (schema) */
     TW_SEND_BLOB,
     TW_SEND_MANIFEST, /* text made on the way */
     TW_SEND_LOG,      /* ends at `end` */
@@ -56,9 +56,9 @@ typedef enum tw_send_kind {
 typedef struct tw_sender {
     uint8_t kind;
     uint16_t stream;
-    uint64_t at, end;     /* byte offset, or log sequence number */
-    uint32_t call_id;     /* cancelling the call ends the stream */
-    uint32_t ref;         /* blob handle */
+    uint64_t at, end; /* byte offset, or log sequence number */
+    uint32_t call_id; /* cancelling the call ends the stream */
+    uint32_t ref;     /* blob handle */
     const uint8_t *bytes;
     const tw_node_desc_t *desc; /* of a manifest, with the format it is for */
     tw_format_t fmt;
@@ -141,8 +141,16 @@ typedef union tw_any_request {
 #include "server/handlers.def"
 
 typedef enum tw_wait_kind {
-    TW_WAIT_GET, TW_WAIT_READBACK, TW_WAIT_LOAD, TW_WAIT_UNLOAD, TW_WAIT_CONTROL, TW_WAIT_RUN, TW_WAIT_STOP,
-    TW_WAIT_SCRIPT, TW_WAIT_COMMIT, TW_WAIT_ARC_READ,
+    TW_WAIT_GET,
+    TW_WAIT_READBACK,
+    TW_WAIT_LOAD,
+    TW_WAIT_UNLOAD,
+    TW_WAIT_CONTROL,
+    TW_WAIT_RUN,
+    TW_WAIT_STOP,
+    TW_WAIT_SCRIPT,
+    TW_WAIT_COMMIT,
+    TW_WAIT_ARC_READ,
     TW_WAIT_VALUE, /* for the client's upload */
     TW_WAIT_AUTH,  /* for time to pass */
 } tw_wait_kind_t;
@@ -202,14 +210,14 @@ typedef struct tw_sub {
     uint32_t arc, decimate, max_rate, max_block;
     char arc_name[32];
     tw_format_t fmt;
-    uint32_t phase, skip;         /* samples in the running group; frames to skip */
-    double acc[32], acc2[32];     /* per channel: smallest or sum of squares; largest */
+    uint32_t phase, skip;     /* samples in the running group; frames to skip */
+    double acc[32], acc2[32]; /* per channel: smallest or sum of squares; largest */
     uint32_t block_used, block_frames;
-    uint32_t rec_at;              /* bytes of the oldest ring record that are done with */
+    uint32_t rec_at; /* bytes of the oldest ring record that are done with */
     uint64_t block_us, seq, budget_us;
     int64_t budget;
-    uint32_t lost;                /* frames not delivered because of block drops */
-    uint32_t ring_lost;           /* frames that did not fit earlier probes' rings */
+    uint32_t lost;      /* frames not delivered because of block drops */
+    uint32_t ring_lost; /* frames that did not fit earlier probes' rings */
 } tw_sub_t;
 
 /* ---- log ------------------------------------------------------------------------------------- */
@@ -254,7 +262,7 @@ struct tw_server {
     tw_any_request_t request;
     uint8_t *scratch, *list; /* reply being encoded; list inside it */
     uint32_t scratch_bytes;
-    uint8_t *upload;         /* a value by stream, one at a time */
+    uint8_t *upload; /* a value by stream, one at a time */
     uint32_t upload_token, upload_used;
     uint64_t random_seq;
     uint8_t random_state[16];

@@ -65,9 +65,8 @@ static void put_fixed(tw_text_t *t, double v)
         return;
     }
     put(t, '.');
-    for (uint32_t digit = 100000; frac != 0; digit /= 10) {
-        put(t, (char)('0' + frac / digit));
-        frac %= digit;
+    for (; frac != 0; frac = frac % 100000 * 10) {
+        put(t, (char)('0' + frac / 100000));
     }
 }
 

@@ -46,11 +46,11 @@ typedef struct tw_arc {
     uint32_t out_frame; /* consumer's frame [bytes] */
     tw_gauge_t read, write;
     tw_gauge_t overflows, underflows, realigns, max_fill;
-    uint64_t stamp_us;  /* device time of the last write */
-    uint8_t *last;      /* copy of the newest producer frame, for concealment; NULL when not needed */
-    void *taps;         /* probes of the host, NULL none */
-    uint8_t underflow, overflow;             /* policy codes of the image */
-    bool underflow_series, overflow_series;  /* the last access failed too: no second event */
+    uint64_t stamp_us;           /* device time of the last write */
+    uint8_t *last;               /* copy of the newest producer frame, for concealment; NULL when not needed */
+    void *taps;                  /* probes of the host, NULL none */
+    uint8_t underflow, overflow; /* policy codes of the image */
+    bool underflow_series, overflow_series; /* the last access failed too: no second event */
 } tw_arc_t;
 
 static inline uint32_t tw_arc_fill(const tw_arc_t *a)

@@ -8,9 +8,9 @@
 
 typedef struct tw_port {
     void *ctx;
-    uint64_t (*now_us)(void *ctx);   /* monotonic device time [us] */
-    uint32_t (*cycles)(void *ctx);   /* free-running cycle counter, may wrap; any unit */
-    uint32_t cycles_per_us;          /* of that counter, >= 1 */
+    uint64_t (*now_us)(void *ctx); /* monotonic device time [us] */
+    uint32_t (*cycles)(void *ctx); /* free-running cycle counter, may wrap; any unit */
+    uint32_t cycles_per_us;        /* of that counter, >= 1 */
 } tw_port_t;
 
 /* A broken promise inside, never input: report and do not return. */

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 typedef struct tw_ring {
-    uint8_t *buf;   /* borrowed, 8-byte aligned */
-    uint32_t size;  /* [bytes] */
+    uint8_t *buf;  /* borrowed, 8-byte aligned */
+    uint32_t size; /* [bytes] */
     /* On lines of their own: the two threads would otherwise fight for one cache line. */
     _Alignas(64) _Atomic uint32_t head; /* producer writes */
     _Alignas(64) _Atomic uint32_t tail; /* consumer writes */

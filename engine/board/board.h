@@ -9,18 +9,18 @@
 #include "engine/base/formats.h"
 
 typedef struct tw_board_io {
-    uint16_t hwid;         /* IO_AL_idx of the top manifest */
-    uint8_t direction;     /* 0 rx: into the graph, 1 tx: out of it */
-    uint8_t domain;        /* domains.def */
-    uint8_t servant;       /* 0 commander, 1 servant (waits to be asked) */
+    uint16_t hwid;     /* IO_AL_idx of the top manifest */
+    uint8_t direction; /* 0 rx: into the graph, 1 tx: out of it */
+    uint8_t domain;    /* domains.def */
+    uint8_t servant;   /* 0 commander, 1 servant (waits to be asked) */
     uint8_t clock_domain;
-    char name[32];         /* "io_platform_audio_in_0" */
+    char name[32]; /* "io_platform_audio_in_0" */
 } tw_board_io_t;
 
 typedef struct tw_board {
     void *ctx;
-    uint32_t platform_id;  /* CRC-32C of the canonical platform text; images carry it */
-    uint32_t services;     /* mask */
+    uint32_t platform_id; /* CRC-32C of the canonical platform text; images carry it */
+    uint32_t services;    /* mask */
     const tw_board_io_t *ios;
     uint32_t n_ios;
     const uint32_t *bank_bytes; /* [vid], 0 = no such bank; NULL = no limit but the arena */

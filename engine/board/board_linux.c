@@ -236,8 +236,11 @@ static bool describe_io(tw_board_linux_t *b, uint32_t i, char *why)
     const tw_io_manifest_t *m = &b->cfg.platform->ios[i];
     tw_board_io_t *as = &b->table[i];
     io_t *io = &b->ios[i];
-    *as = (tw_board_io_t){.hwid = (uint16_t)m->hwid, .direction = m->direction, .domain = m->domain,
-                          .servant = m->commander, .clock_domain = m->clock_domain};
+    *as = (tw_board_io_t){.hwid = (uint16_t)m->hwid,
+                          .direction = m->direction,
+                          .domain = m->domain,
+                          .servant = m->commander,
+                          .clock_domain = m->clock_domain};
     if (strlen(m->name) >= sizeof as->name || m->hwid > UINT16_MAX) {
         return refuse(why, "%s: IO '%s' has a name longer than %zu characters or a number above 65535", m->file,
                       m->name, sizeof as->name - 1);
@@ -307,9 +310,15 @@ static tw_board_linux_t *make_board(const tw_board_linux_cfg_t *cfg)
     }
     memset(b->ios, 0, (b->n + 1u) * sizeof *b->ios);
     tw_ring_init(&b->gpio, b->gpio_memory, sizeof b->gpio_memory);
-    b->board = (tw_board_t){.ctx = b, .platform_id = cfg->platform->id, .services = cfg->platform->services,
-                            .ios = b->table, .n_ios = b->n, .read = board_read, .write = board_write,
-                            .accept = board_accept, .adopt = adopt};
+    b->board = (tw_board_t){.ctx = b,
+                            .platform_id = cfg->platform->id,
+                            .services = cfg->platform->services,
+                            .ios = b->table,
+                            .n_ios = b->n,
+                            .read = board_read,
+                            .write = board_write,
+                            .accept = board_accept,
+                            .adopt = adopt};
     describe_banks(b);
     return b;
 }
@@ -408,7 +417,9 @@ bool tw_board_linux_stats(const tw_board_linux_t *b, unsigned index, tw_board_li
         return false;
     }
     const io_t *io = &b->ios[index];
-    *out = (tw_board_linux_stats_t){.name = io->as->name, .backend = io->backend->name, .file = io->file,
+    *out = (tw_board_linux_stats_t){.name = io->as->name,
+                                    .backend = io->backend->name,
+                                    .file = io->file,
                                     .frames = passed(io),
                                     .dropped = atomic_load_explicit(&io->dropped, memory_order_relaxed) + io->refused};
     return true;
@@ -419,8 +430,7 @@ void tw_board_linux_close(tw_board_linux_t *b)
     if (b == NULL) {
         return;
     }
-    while (log_lines(b)) {
-    }
+    while (log_lines(b)) {}
     for (uint32_t i = 0; i < b->n; i++) {
         if (b->ios[i].backend != NULL && b->ios[i].backend->calls->close != NULL) {
             b->ios[i].backend->calls->close(&b->ios[i]);

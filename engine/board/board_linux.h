@@ -15,7 +15,7 @@ enum { TW_BOARD_ERROR = 1, TW_BOARD_WARN = 2, TW_BOARD_INFO = 3, TW_BOARD_DEBUG 
 enum { TW_BOARD_WHY = 512 };
 
 typedef struct tw_board_linux_cfg {
-    const tw_platform_t *platform;  /* must outlive the board */
+    const tw_platform_t *platform; /* must outlive the board */
     /**
      * "NAME=WHAT", stronger than the manifest. NAME: the IO's name, with or without "io_platform_".
      * WHAT: ramp, null, gpio, or a WAV file, played or created by the IO's direction. An input repeats
@@ -23,7 +23,7 @@ typedef struct tw_board_linux_cfg {
      */
     const char *const *overrides;
     unsigned n_overrides;
-    uint32_t ring_bytes;            /* of each WAV output, power of two; 0 = 4 MB */
+    uint32_t ring_bytes;                                      /* of each WAV output, power of two; 0 = 4 MB */
     void (*log)(void *ctx, uint32_t level, const char *text); /* control thread only; may be NULL */
     void *log_ctx;
 } tw_board_linux_cfg_t;

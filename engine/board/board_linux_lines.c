@@ -72,8 +72,7 @@ static tw_err_t ramp_accept(io_t *io, const io_format_t *f, float rate_hz)
 {
     (void)rate_hz;
     if (tw_sample_bytes(f->raw) == 0) {
-        board_log(io->board, TW_BOARD_ERROR, "%s: cannot make noise of %s samples", io->as->name,
-                  tw_raw_name(f->raw));
+        board_log(io->board, TW_BOARD_ERROR, "%s: cannot make noise of %s samples", io->as->name, tw_raw_name(f->raw));
         return TW_E_UNSUPPORTED;
     }
     return TW_OK;

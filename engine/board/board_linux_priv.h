@@ -49,7 +49,7 @@ typedef struct io {
     uint64_t out_format; /* what the file holds; 0 = nobody has claimed it */
     uint32_t out_rate_hz;
     bool out_failed;
-    uint64_t refused;    /* frames that did not reach the file */
+    uint64_t refused; /* frames that did not reach the file */
     uint64_t lost_told;
 } io_t;
 
@@ -72,7 +72,7 @@ struct tw_board_linux {
     _Atomic uint32_t gpio_lost;
     uint32_t gpio_lost_told;
     uint64_t synced_ms;
-    bool adopts;             /* engine thread: it says when an accepted graph takes over */
+    bool adopts; /* engine thread: it says when an accepted graph takes over */
     _Alignas(8) uint8_t gpio_memory[GPIO_RING_BYTES];
 };
 

@@ -62,8 +62,8 @@ void tw_sample_put_float(uint32_t raw, uint8_t *dst, float v)
 
 bool tw_sample_is_level(uint32_t raw)
 {
-    return tw_sample_bytes(raw) != 0 || raw == TW_RAW_U1 || raw == TW_RAW_S1 || raw == TW_RAW_U8 ||
-           raw == TW_RAW_U16 || raw == TW_RAW_U32;
+    return tw_sample_bytes(raw) != 0 || raw == TW_RAW_U1 || raw == TW_RAW_S1 || raw == TW_RAW_U8 || raw == TW_RAW_U16 ||
+           raw == TW_RAW_U32;
 }
 
 static bool one_above_half(uint32_t raw, const uint8_t *p)

@@ -55,8 +55,7 @@ static void convert_sample(const io_t *io, const io_format_t *f, uint64_t at, ui
 static bool same_layout(const io_t *io, const io_format_t *f, uint32_t bytes)
 {
     const bool same = io->wav.is_float ? f->raw == TW_RAW_FP32 : f->raw != TW_RAW_FP32 && bytes > 1;
-    return same && io->wav.bits == 8 * bytes && io->wav.channels == f->channels &&
-           (!io->planar || f->channels == 1);
+    return same && io->wav.bits == 8 * bytes && io->wav.channels == f->channels && (!io->planar || f->channels == 1);
 }
 
 static void play(const io_t *io, const io_format_t *f, uint64_t at, uint32_t s, uint32_t n, uint8_t *dst)
@@ -176,9 +175,11 @@ static tw_err_t out_accept(io_t *io, const io_format_t *f, float rate_hz)
             return TW_OK;
         }
         const io_format_t has = unpack_format(io->out_format);
-        board_log(io->board, TW_BOARD_ERROR, "%s: %s already holds %u channels of %s at %u Hz, the graph has %u of %s "
-                  "at %u Hz: restart with another file", io->as->name, io->file, has.channels, tw_raw_name(has.raw),
-                  io->out_rate_hz, f->channels, tw_raw_name(f->raw), rate);
+        board_log(io->board, TW_BOARD_ERROR,
+                  "%s: %s already holds %u channels of %s at %u Hz, the graph has %u of %s "
+                  "at %u Hz: restart with another file",
+                  io->as->name, io->file, has.channels, tw_raw_name(has.raw), io->out_rate_hz, f->channels,
+                  tw_raw_name(f->raw), rate);
         return TW_E_UNSUPPORTED;
     }
     char why[TW_WAV_WHY];
@@ -272,8 +273,7 @@ static bool out_service(io_t *io, bool sync)
 static void out_close(io_t *io)
 {
     char why[TW_WAV_WHY];
-    while (io->ring_memory != NULL && out_service(io, false)) {
-    }
+    while (io->ring_memory != NULL && out_service(io, false)) {}
     if (!tw_wav_close(io->out, why) && !io->out_failed) {
         board_log(io->board, TW_BOARD_ERROR, "%s: %s", io->as->name, why);
     }

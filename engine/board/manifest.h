@@ -8,7 +8,7 @@
 
 typedef struct tw_diag {
     char file[256];
-    unsigned line, col;  /* 1-based, 0 = whole file */
+    unsigned line, col; /* 1-based, 0 = whole file */
     bool warning;
     char text[240];
 } tw_diag_t;
@@ -16,7 +16,7 @@ typedef struct tw_diag {
 /** Where diagnostics go; several may come from one run. */
 typedef struct tw_diags {
     tw_diag_t rows[64];
-    unsigned n, errors;  /* n <= 64 kept; errors counts all */
+    unsigned n, errors; /* n <= 64 kept; errors counts all */
 } tw_diags_t;
 
 /** Option set "{idx v..}": values expanded, `def` = default entry (0-based), any = 1 when idx was 0. */
@@ -34,7 +34,10 @@ typedef struct tw_io_manifest {
     tw_options_t channels, frame_length, frame_duration_ms, rate_hz;
     uint8_t unit;
     /* tags this reader does not interpret, in order: visible over the wire and to back-ends */
-    struct { char key[40]; char value[160]; } extra[24];
+    struct {
+        char key[40];
+        char value[160];
+    } extra[24];
     unsigned n_extra;
     char file[256];
 } tw_io_manifest_t;
@@ -57,9 +60,9 @@ typedef struct tw_node_arc_manifest {
 
 typedef struct tw_node_manifest {
     char developer[32], name[64];
-    uint8_t rx, tx;                 /* node_nb_arcs */
+    uint8_t rx, tx; /* node_nb_arcs */
     uint8_t same_rate, steady, push_format, arch, use_key;
-    uint16_t version;               /* major << 8 | minor; text "101" = 1.01 */
+    uint16_t version; /* major << 8 | minor; text "101" = 1.01 */
     uint32_t services;
     tw_node_mem_manifest_t mem[6];
     unsigned n_mem;
@@ -68,16 +71,16 @@ typedef struct tw_node_manifest {
 } tw_node_manifest_t;
 
 typedef struct tw_platform {
-    char path[256];                 /* of the top manifest */
+    char path[256]; /* of the top manifest */
     tw_io_manifest_t *ios;
     unsigned n_ios;
     tw_bank_manifest_t banks[16];
     unsigned n_banks;
     tw_node_manifest_t *nodes;
     unsigned n_nodes;
-    uint32_t processors;            /* bit (procID - 1) */
-    uint32_t services;              /* of the main processor */
-    uint32_t id;                    /* CRC-32C of the canonical digital + IO manifest text */
+    uint32_t processors; /* bit (procID - 1) */
+    uint32_t services;   /* of the main processor */
+    uint32_t id;         /* CRC-32C of the canonical digital + IO manifest text */
 } tw_platform_t;
 
 /**

@@ -247,8 +247,8 @@ struct tw_wav_writer {
     int fd;
     uint32_t rate_hz, channels, bits;
     bool is_float;
-    bool torn;          /* a write failed half way: the header keeps to what was whole */
-    uint64_t written;   /* data bytes in the file */
+    bool torn;        /* a write failed half way: the header keeps to what was whole */
+    uint64_t written; /* data bytes in the file */
     uint32_t staged;
     uint8_t stage[STAGE_BYTES];
 };

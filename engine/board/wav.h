@@ -15,8 +15,8 @@ enum { TW_WAV_WHY = 320 }; /* room for one sentence */
 
 typedef struct tw_wav {
     uint32_t rate_hz;
-    uint32_t channels;   /* 1..32 */
-    uint32_t bits;       /* of one sample: 8, 16, 24, 32 */
+    uint32_t channels; /* 1..32 */
+    uint32_t bits;     /* of one sample: 8, 16, 24, 32 */
     bool is_float;
     uint64_t frames;     /* samples of each channel, >= 1 */
     const uint8_t *data; /* interleaved, little endian */

@@ -65,13 +65,13 @@ typedef struct tw_graph_node {
     uint32_t record;            /* byte offset of its record in the image */
     uint32_t command;           /* trace id, ready to be or-ed with a command */
     uint8_t rx, tx;
-    uint8_t reruns;             /* at most, 0 = none */
-    uint8_t hqos;               /* has a high QoS arc: runs when those are ready */
-    int16_t script;             /* before and after script, -1 none */
-    int16_t own_script;         /* code of a script node, -1 none */
-    uint32_t block_runs;        /* in this block */
+    uint8_t reruns;      /* at most, 0 = none */
+    uint8_t hqos;        /* has a high QoS arc: runs when those are ready */
+    int16_t script;      /* before and after script, -1 none */
+    int16_t own_script;  /* code of a script node, -1 none */
+    uint32_t block_runs; /* in this block */
     uint32_t block_cycles;
-    bool failed;                /* its first error was told */
+    bool failed; /* its first error was told */
     tw_gauge_t runs, errors, cycles_last, cycles_max, load_cycles;
 } tw_graph_node_t;
 
@@ -79,18 +79,18 @@ typedef struct tw_graph_io {
     uint32_t hwid;
     tw_arc_t *arc;
     uint32_t arc_index;
-    uint32_t frame;         /* [bytes] on the IO's side of the arc */
+    uint32_t frame; /* [bytes] on the IO's side of the arc */
     bool tx, rated;
-    double step, period;    /* due when the phase, stepped each block, reaches the period */
+    double step, period; /* due when the phase, stepped each block, reaches the period */
     double phase;
 } tw_graph_io_t;
 
 typedef struct tw_graph_script {
-    tw_script_t code;       /* installed now */
-    tw_script_t boot;       /* as in the image */
-    uint16_t *labels;       /* of the installed code */
-    uint8_t *live;          /* TW_SCRIPT_LIVE_BYTES for a replacement, NULL none */
-    uint64_t calls;         /* scripts its code calls, or has called: belongs to who checks */
+    tw_script_t code; /* installed now */
+    tw_script_t boot; /* as in the image */
+    uint16_t *labels; /* of the installed code */
+    uint8_t *live;    /* TW_SCRIPT_LIVE_BYTES for a replacement, NULL none */
+    uint64_t calls;   /* scripts its code calls, or has called: belongs to who checks */
     tw_gauge_t disabled, faults, runs, last_error, last_pc, bytes, crc;
 } tw_graph_script_t;
 
@@ -103,20 +103,20 @@ typedef struct tw_graph {
     tw_arc_t *arcs;
     tw_graph_io_t *ios;
     tw_graph_script_t *scripts;
-    uint8_t **banks;            /* base of each bank, in the image's order */
-    uint8_t *scratch;           /* a frame nobody wants */
+    uint8_t **banks;  /* base of each bank, in the image's order */
+    uint8_t *scratch; /* a frame nobody wants */
     tw_services_t svc;
-    uint32_t current;           /* node being called: whose script runs */
+    uint32_t current; /* node being called: whose script runs */
     tw_script_ctx_t *script_ctx;
-    uint8_t *script_scratch;    /* memory scripts share; NULL when none does */
+    uint8_t *script_scratch; /* memory scripts share; NULL when none does */
     tw_script_host_t script_host;
-    double period_s;            /* of a block */
+    double period_s; /* of a block */
     uint64_t tick, now_us;
-    tw_fault_t node_fault;      /* first node that failed, and how */
+    tw_fault_t node_fault; /* first node that failed, and how */
     uint8_t debug_fields;
     bool in_script;
     tw_gauge_t last_error;
-    tw_gauge_t load_cycles;     /* smoothed cycles of a block */
+    tw_gauge_t load_cycles; /* smoothed cycles of a block */
 } tw_graph_t;
 
 /**

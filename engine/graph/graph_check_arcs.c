@@ -178,8 +178,8 @@ tw_err_t check_arcs(const check_t *c)
 /* ---- loops ---------------------------------------------------------------------- */
 
 typedef struct order {
-    uint16_t *waits;  /* inputs of each node not yet delivered */
-    uint16_t *ready;  /* nodes whose inputs are, in the order found */
+    uint16_t *waits; /* inputs of each node not yet delivered */
+    uint16_t *ready; /* nodes whose inputs are, in the order found */
     uint32_t n_ready;
 } order_t;
 

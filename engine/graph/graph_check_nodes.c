@@ -88,8 +88,8 @@ tw_err_t check_nodes(const check_t *c)
 
 typedef struct span {
     uint32_t bank, at, end;
-    uint32_t thread;  /* processor and priority: blocks of one thread never live at once */
-    uint32_t where;   /* image offset of the words that ask for it */
+    uint32_t thread; /* processor and priority: blocks of one thread never live at once */
+    uint32_t where;  /* image offset of the words that ask for it */
     uint32_t section;
     bool working;
 } span_t;
@@ -148,7 +148,10 @@ static tw_err_t check_block(const check_t *c, spans_t *s, uint32_t record, uint3
             return check_refuse(c, TW_E_IMG_MEM, SEC(NODES), at);
         }
     }
-    const span_t span = {.at = offset, .where = at, .section = SEC(NODES), .working = working,
+    const span_t span = {.at = offset,
+                         .where = at,
+                         .section = SEC(NODES),
+                         .working = working,
                          .thread = tw_bits(n0, TW_N0_PROC) << 2 | tw_bits(n0, TW_N0_RTOS)};
     return add_span(c, s, span, vid, bytes, TW_E_IMG_MEM);
 }

@@ -21,9 +21,9 @@ static void isolate(tw_graph_t *g, uint32_t script, tw_err_t err)
     tw_graph_script_t *s = &g->scripts[script];
     tw_gauge_set(&s->disabled, 1);
     tw_gauge_add(&s->faults, 1);
-    tw_gauge_set(&s->last_error, (uint32_t)-(int32_t)err);
+    tw_gauge_set(&s->last_error, (uint32_t) - (int32_t)err);
     tw_gauge_set(&s->last_pc, g->script_ctx->pc);
-    tw_gauge_set(&g->last_error, (uint32_t)-(int32_t)err);
+    tw_gauge_set(&g->last_error, (uint32_t) - (int32_t)err);
     flow_event(g, TW_GEV_SCRIPT_FAULT, script, g->script_ctx->pc, err);
 }
 
@@ -56,11 +56,11 @@ uint32_t script_call_node(void *ctx, uint32_t script, uint32_t phase)
     tw_graph_t *g = ctx;
     const int64_t r0 = phase;
     if (script >= g->n_scripts) {
-        return (uint32_t)-(int32_t)TW_E_SCRIPT_NONE;
+        return (uint32_t) - (int32_t)TW_E_SCRIPT_NONE;
     }
     const tw_err_t err = tw_graph_run_script(g, script, &r0, 1, true, 0, NULL);
     /* The fault was told as the script's; the node that carries it is not broken. */
-    return err == TW_E_BUSY ? (uint32_t)-(int32_t)err : 0;
+    return err == TW_E_BUSY ? (uint32_t) - (int32_t)err : 0;
 }
 
 /* Code as a replacement for script `script`: the image's limits, no literal pool. */

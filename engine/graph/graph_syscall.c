@@ -6,9 +6,20 @@
 #include "engine/graph/graph_priv.h"
 
 enum {
-    SYS_NODE = 1, SYS_ARC = 2, SYS_APP = 3, SYS_TRACE = 5, SYS_IDLE = 8, SYS_TIME = 9, SYS_EVENT = 11,
-    SYS_READPARAM = 32, SYS_SETPARAM = 33, SYS_READARC = 34, SYS_WRITEARC = 35, SYS_ARCFILL = 36,
-    SYS_ARCTIME = 37, SYS_RESETNODE = 38,
+    SYS_NODE = 1,
+    SYS_ARC = 2,
+    SYS_APP = 3,
+    SYS_TRACE = 5,
+    SYS_IDLE = 8,
+    SYS_TIME = 9,
+    SYS_EVENT = 11,
+    SYS_READPARAM = 32,
+    SYS_SETPARAM = 33,
+    SYS_READARC = 34,
+    SYS_WRITEARC = 35,
+    SYS_ARCFILL = 36,
+    SYS_ARCTIME = 37,
+    SYS_RESETNODE = 38,
 };
 enum { ARC_READ = 1, ARC_WRITE = 2, ARC_FILL = 3, ARC_CLEAR = 4, ARC_TIME = 5 };
 enum { CLOCK_US = 0, CLOCK_TICK = 1, CLOCK_BLOCK_US = 2 };
@@ -16,7 +27,7 @@ enum { EVENT_BYTES_MAX = 128 };
 
 static uint32_t status(tw_err_t err)
 {
-    return (uint32_t)-(int32_t)err;
+    return (uint32_t) - (int32_t)err;
 }
 
 /* Index in a register or popped, or UINT32_MAX when it is not below `n`. */

@@ -33,22 +33,22 @@ static inline uint32_t tw_img_word(const uint8_t *img, uint32_t at, uint32_t wor
 
 enum {
     TW_W_MAGIC = 0,
-    TW_W_VERSION = 1,     /* [31:24] major, [23:16] minor, [15:0] header bytes */
-    TW_W_TOTAL = 2,       /* [bytes], multiple of 16 */
-    TW_W_HEADER_CRC = 3,  /* CRC-32C of words 0..31 with this word = 0 */
-    TW_W_PAYLOAD_CRC = 4, /* CRC-32C of bytes 128..total */
-    TW_W_UID = 5,         /* first 32 bits (as LE bytes 0..3) of SHA-256 of the canonical text */
-    TW_W_SEQUENCE = 6,    /* build sequence, host counter */
-    TW_W_CONTROL = 7,     /* TW_W7_* */
-    TW_W_PROCESSORS = 8,  /* bit (procID - 1) */
-    TW_W_SERVICES = 9,    /* required services mask */
-    TW_W_PLATFORM = 10,   /* CRC-32C of the canonical platform text; 0 = any platform */
-    TW_W_CATALOGUE = 11,  /* 0 = bind every node by hash */
-    TW_W_COUNTS = 12,     /* [31:16] nodes, [15:0] arcs */
-    TW_W_COUNTS2 = 13,    /* [31:24] formats, [23:16] IOs, [15:8] scripts, [7:0] banks */
-    TW_W_COUNTS3 = 14,    /* [31:16] 64-bit debug registers, [15:0] sub-graph instances */
+    TW_W_VERSION = 1,      /* [31:24] major, [23:16] minor, [15:0] header bytes */
+    TW_W_TOTAL = 2,        /* [bytes], multiple of 16 */
+    TW_W_HEADER_CRC = 3,   /* CRC-32C of words 0..31 with this word = 0 */
+    TW_W_PAYLOAD_CRC = 4,  /* CRC-32C of bytes 128..total */
+    TW_W_UID = 5,          /* first 32 bits (as LE bytes 0..3) of SHA-256 of the canonical text */
+    TW_W_SEQUENCE = 6,     /* build sequence, host counter */
+    TW_W_CONTROL = 7,      /* TW_W7_* */
+    TW_W_PROCESSORS = 8,   /* bit (procID - 1) */
+    TW_W_SERVICES = 9,     /* required services mask */
+    TW_W_PLATFORM = 10,    /* CRC-32C of the canonical platform text; 0 = any platform */
+    TW_W_CATALOGUE = 11,   /* 0 = bind every node by hash */
+    TW_W_COUNTS = 12,      /* [31:16] nodes, [15:0] arcs */
+    TW_W_COUNTS2 = 13,     /* [31:24] formats, [23:16] IOs, [15:8] scripts, [7:0] banks */
+    TW_W_COUNTS3 = 14,     /* [31:16] 64-bit debug registers, [15:0] sub-graph instances */
     TW_W_STATE_BYTES = 15, /* state RAM needed in VID 0 */
-    TW_W_DIRECTORY = 16,  /* 8 x {offset, bytes} */
+    TW_W_DIRECTORY = 16,   /* 8 x {offset, bytes} */
 };
 
 #define TW_W1_MAJOR 31, 24

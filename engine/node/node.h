@@ -58,12 +58,12 @@ struct tw_services;
 /** What RESET hands over; valid only during the call, except `svc`, `mem`, `fmt`. */
 typedef struct tw_node_reset {
     const struct tw_services *svc;
-    void *mem[TW_MAX_NODE_MEM];                /* blocks as granted, [0] = instance */
+    void *mem[TW_MAX_NODE_MEM]; /* blocks as granted, [0] = instance */
     uint32_t mem_bytes[TW_MAX_NODE_MEM];
-    const tw_format_t *fmt[TW_MAX_NODE_ARCS];  /* receive arcs (consumer format), then transmit
-                                                  arcs (producer format) */
+    const tw_format_t *fmt[TW_MAX_NODE_ARCS]; /* receive arcs (consumer format), then transmit
+                                                 arcs (producer format) */
     uint8_t rx, tx;
-    int16_t script;                            /* id of the node's script, -1 none */
+    int16_t script; /* id of the node's script, -1 none */
 } tw_node_reset_t;
 
 /** state values a RUN may leave */
@@ -89,11 +89,11 @@ enum {
 
 /** One parameter, as the host sees it. Values travel little endian, `count` elements packed. */
 typedef struct tw_param_desc {
-    uint8_t index;   /* 0..255; index 256 on the wire = all without TW_PARAM_NOT_IN_ALL, in table
-                        order, each packed without padding */
-    uint8_t raw;     /* tw_raw_t of one element */
-    uint16_t count;  /* elements */
-    uint8_t unit;    /* units.def */
+    uint8_t index;  /* 0..255; index 256 on the wire = all without TW_PARAM_NOT_IN_ALL, in table
+                       order, each packed without padding */
+    uint8_t raw;    /* tw_raw_t of one element */
+    uint16_t count; /* elements */
+    uint8_t unit;   /* units.def */
     uint8_t flags;
     double min, max, dflt; /* of each element, inclusive */
     const char *name;      /* [a-z0-9_], at most 31 */
@@ -112,11 +112,11 @@ typedef struct tw_mem_req {
 /** Everything the loader, the tools and the wire know about a node type. */
 typedef struct tw_node_desc {
     const char *developer, *name;
-    uint32_t hash;          /* FNV-1a-32 of "developer/name" */
-    uint16_t version;       /* major << 8 | minor */
+    uint32_t hash;    /* FNV-1a-32 of "developer/name" */
+    uint16_t version; /* major << 8 | minor */
     uint8_t rx_min, rx_max, tx_min, tx_max;
-    uint64_t raw_mask;      /* bit per tw_raw_t a stream arc may carry */
-    uint32_t services;      /* services needed */
+    uint64_t raw_mask; /* bit per tw_raw_t a stream arc may carry */
+    uint32_t services; /* services needed */
     uint8_t n_mem;
     tw_mem_req_t mem[TW_MAX_NODE_MEM];
     tw_node_fn run;
@@ -135,9 +135,8 @@ typedef struct tw_node_desc {
      * after the SETs, on all values together: it takes them all, or puts all of them back and returns
      * the error, having processed its data with the old ones.
      */
-    tw_err_t (*validate)(const tw_format_t *fmt, uint32_t tag, const uint8_t *value, uint32_t bytes,
-                         tw_fault_t *fault);
-    uint64_t presets;       /* bit p: preset p exists */
+    tw_err_t (*validate)(const tw_format_t *fmt, uint32_t tag, const uint8_t *value, uint32_t bytes, tw_fault_t *fault);
+    uint64_t presets; /* bit p: preset p exists */
 } tw_node_desc_t;
 
 /** The installed node types, in nodes.def order (index = catalogue entry). */

@@ -175,8 +175,8 @@ static uint32_t next_gains(amplifier_t *a, uint32_t n, float *gain, uint32_t *st
     return len;
 }
 
-static void scale_s16(const int16_t *in, int16_t *out, uint32_t n, uint32_t step, const float *gain,
-                      uint32_t gain_step, meter_t *m)
+static void scale_s16(const int16_t *in, int16_t *out, uint32_t n, uint32_t step, const float *gain, uint32_t gain_step,
+                      meter_t *m)
 {
     int32_t peak = 0;
     for (uint32_t i = 0; i < n; i++) {

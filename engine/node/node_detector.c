@@ -69,10 +69,10 @@ static const tw_param_desc_t rows[] = {
     {19, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, METER, 0, 1, 0, "active"},
 };
 static const uint16_t at[] = {
-    offsetof(values_t, log2counter),      offsetof(values_t, log2decfmask), offsetof(values_t, hp_shift),
-    offsetof(values_t, lp_shift),         offsetof(values_t, floor_peak_shift), offsetof(values_t, vad_rise),
-    offsetof(values_t, vad_fall),         offsetof(values_t, threshold),    offsetof(values_t, floor_db),
-    offsetof(values_t, peak_db),          offsetof(values_t, snr_db),       offsetof(values_t, active),
+    offsetof(values_t, log2counter), offsetof(values_t, log2decfmask),     offsetof(values_t, hp_shift),
+    offsetof(values_t, lp_shift),    offsetof(values_t, floor_peak_shift), offsetof(values_t, vad_rise),
+    offsetof(values_t, vad_fall),    offsetof(values_t, threshold),        offsetof(values_t, floor_db),
+    offsetof(values_t, peak_db),     offsetof(values_t, snr_db),           offsetof(values_t, active),
 };
 static const tw_param_store_t store = {rows, at, TW_COUNT(rows)};
 

@@ -71,17 +71,13 @@ static const tw_param_desc_t rows_f32[] = {
 enum { AT_STAGES = 0, AT_POST_SHIFT = 1, AT_BIQUADS = 2 }; /* bytes in the index-256 block */
 
 static const uint16_t at_q15[] = {
-    offsetof(filter_set_t, stages),
-    offsetof(filter_set_t, post_shift),
-    offsetof(filter_set_t, coef),
-    offsetof(filter_set_t, coef) + 5 * sizeof(int16_t),
+    offsetof(filter_set_t, stages), offsetof(filter_set_t, post_shift),
+    offsetof(filter_set_t, coef),   offsetof(filter_set_t, coef) + 5 * sizeof(int16_t),
     offsetof(filter_set_t, delay),
 };
 static const uint16_t at_f32[] = {
-    offsetof(filter_set_t, stages),
-    offsetof(filter_set_t, post_shift),
-    offsetof(filter_set_t, coef),
-    offsetof(filter_set_t, coef) + 5 * sizeof(float),
+    offsetof(filter_set_t, stages), offsetof(filter_set_t, post_shift),
+    offsetof(filter_set_t, coef),   offsetof(filter_set_t, coef) + 5 * sizeof(float),
     offsetof(filter_set_t, delay),
 };
 static const tw_param_store_t store_q15 = {rows_q15, at_q15, TW_COUNT(rows_q15)};

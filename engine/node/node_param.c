@@ -93,8 +93,8 @@ static tw_err_t refuse(tw_fault_t *fault, tw_err_t err, uint32_t at)
 }
 
 /* The block of index 256: may stop after any parameter, never inside one, never before the first. */
-static tw_err_t check_all(const tw_param_desc_t *rows, uint32_t n, uint32_t type, const uint8_t *value,
-                          uint32_t bytes, tw_fault_t *fault)
+static tw_err_t check_all(const tw_param_desc_t *rows, uint32_t n, uint32_t type, const uint8_t *value, uint32_t bytes,
+                          tw_fault_t *fault)
 {
     uint32_t at = 0;
     for (uint32_t i = 0; i < n && (at < bytes || at == 0); i++) {

@@ -25,7 +25,7 @@ static inline uint32_t tw_node_error(tw_err_t err)
  * An *instant* is one sample of every channel. A *run* is a stretch of instants in which each
  * channel's samples lie a constant step apart: everything when interleaved, one frame when not. */
 typedef struct tw_shape {
-    uint32_t samples; /* per frame and channel */
+    uint32_t samples;  /* per frame and channel */
     uint8_t raw, size; /* size [bytes] of a sample */
     uint8_t channels;
     uint8_t blocks; /* 1: each frame holds channel after channel */

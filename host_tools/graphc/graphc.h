@@ -7,16 +7,16 @@
 #include "engine/board/manifest.h"
 
 typedef struct tw_graphc_opts {
-    const char *platform;  /* top manifest path; NULL: `platform` next to the graph's folder, see docs */
-    bool strict;           /* warnings are errors */
-    uint32_t sequence;     /* build sequence word */
+    const char *platform; /* top manifest path; NULL: `platform` next to the graph's folder, see docs */
+    bool strict;          /* warnings are errors */
+    uint32_t sequence;    /* build sequence word */
 } tw_graphc_opts_t;
 
 typedef struct tw_graphc_out {
-    uint8_t *image;        /* malloc'ed; tw_graphc_free() */
+    uint8_t *image; /* malloc'ed; tw_graphc_free() */
     uint32_t bytes;
     tw_diags_t diags;
-    char *report;          /* text report: memory per bank, arcs, insertions; malloc'ed */
+    char *report; /* text report: memory per bank, arcs, insertions; malloc'ed */
     char *report_json;
 } tw_graphc_out_t;
 

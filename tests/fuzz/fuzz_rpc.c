@@ -95,12 +95,11 @@ static void fuzz_reply(const uint8_t *p, uint32_t n)
 
 static bool same_set(const tw_hot_set_t *s, const tunewire_v1_CallHeader *h, const tunewire_v1_ParamSet *m)
 {
-    return s->call_id == h->call_id && s->deadline_ms == h->deadline_ms && s->txn == h->txn &&
-           s->stream == h->stream && h->method == TW_M_Param_Set && h->mac.size == (s->mac != NULL ? 16 : 0) &&
-           (s->mac == NULL || memcmp(s->mac, h->mac.bytes, 16) == 0) && s->graph == m->graph &&
-           s->node == m->node && s->index == m->index && s->type == m->type &&
-           s->expect_version == m->expect_version && s->value_stream == m->stream &&
-           s->readback == m->readback && s->value_len == m->value.size &&
+    return s->call_id == h->call_id && s->deadline_ms == h->deadline_ms && s->txn == h->txn && s->stream == h->stream &&
+           h->method == TW_M_Param_Set && h->mac.size == (s->mac != NULL ? 16 : 0) &&
+           (s->mac == NULL || memcmp(s->mac, h->mac.bytes, 16) == 0) && s->graph == m->graph && s->node == m->node &&
+           s->index == m->index && s->type == m->type && s->expect_version == m->expect_version &&
+           s->value_stream == m->stream && s->readback == m->readback && s->value_len == m->value.size &&
            (s->value_len == 0 || memcmp(s->value, m->value.bytes, s->value_len) == 0);
 }
 

@@ -57,8 +57,14 @@ void rig_board(rig_t *r)
         r->ios[i] = (tw_board_io_t){.hwid = (uint16_t)i, .direction = i >= RIG_IOS / 2};
     }
     r->port = (tw_port_t){r, now_us, cycles, 100};
-    r->board = (tw_board_t){.ctx = r, .platform_id = 77, .services = 0xFFFFFFFFu, .ios = r->ios, .n_ios = RIG_IOS,
-                            .read = board_read, .write = board_write, .accept = board_accept};
+    r->board = (tw_board_t){.ctx = r,
+                            .platform_id = 77,
+                            .services = 0xFFFFFFFFu,
+                            .ios = r->ios,
+                            .n_ios = RIG_IOS,
+                            .read = board_read,
+                            .write = board_write,
+                            .accept = board_accept};
 }
 
 void rig_open(rig_t *r, uint32_t queue, uint32_t reply)

@@ -17,9 +17,9 @@ typedef struct rig {
     tw_board_io_t ios[RIG_IOS];
     uint64_t us;
     uint32_t cycles;
-    uint32_t hole_from, hole_to;  /* reads [from, to) of each IO return nothing */
+    uint32_t hole_from, hole_to; /* reads [from, to) of each IO return nothing */
     uint32_t reads[RIG_IOS];
-    uint16_t next[RIG_IOS];       /* next sample of the ramp */
+    uint16_t next[RIG_IOS]; /* next sample of the ramp */
     uint8_t out[RIG_IOS][RIG_OUT_MAX];
     uint32_t out_bytes[RIG_IOS];
     uint64_t write_tick[RIG_IOS]; /* of the last write */

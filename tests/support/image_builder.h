@@ -13,16 +13,16 @@ typedef struct tw_ib {
     uint8_t sec[TW_SEC_COUNT][TW_IB_SECTION_MAX];
     uint32_t used[TW_SEC_COUNT];
     uint32_t n_formats, n_ios, n_nodes, n_arcs, n_scripts;
-    uint32_t record[TW_IB_NODES_MAX + 1];  /* of each node, inside its own buffer */
-    uint32_t params[TW_IB_NODES_MAX][3];   /* offset, tag, bytes; bytes 0 = none */
-    uint32_t fixed, working;               /* bytes of the bank */
-    uint32_t late[TW_IB_NODES_MAX * 6];    /* places of working blocks, moved behind the static ones */
+    uint32_t record[TW_IB_NODES_MAX + 1]; /* of each node, inside its own buffer */
+    uint32_t params[TW_IB_NODES_MAX][3];  /* offset, tag, bytes; bytes 0 = none */
+    uint32_t fixed, working;              /* bytes of the bank */
+    uint32_t late[TW_IB_NODES_MAX * 6];   /* places of working blocks, moved behind the static ones */
     uint32_t n_late;
     uint8_t symbols[2048];
     uint32_t symbol_bytes;
     uint8_t code[8192];
     uint32_t code_bytes;
-    uint32_t control;                      /* header word 7 */
+    uint32_t control; /* header word 7 */
     uint32_t services, platform, uid;
 } tw_ib_t;
 

@@ -13,11 +13,11 @@ enum { WIRE_BUF = 1 << 17, WIRE_STREAMS = 24, WIRE_KEEP = 1 << 15, WIRE_TURNS = 
 
 typedef struct wire_stream {
     uint16_t id;
-    uint32_t frames, bytes;      /* data frames seen; bytes of `data` used */
+    uint32_t frames, bytes; /* data frames seen; bytes of `data` used */
     bool fin, err;
-    uint8_t data[WIRE_KEEP];     /* payloads one after another */
-    uint32_t last_at, last_len;  /* of the last payload in `data` */
-    bool chunks;                 /* a byte stream: offsets are checked and left out of `data` */
+    uint8_t data[WIRE_KEEP];    /* payloads one after another */
+    uint32_t last_at, last_len; /* of the last payload in `data` */
+    bool chunks;                /* a byte stream: offsets are checked and left out of `data` */
     uint64_t next_offset;
     bool gap;
 } wire_stream_t;
@@ -34,8 +34,8 @@ typedef struct wire_client {
     tunewire_v1_Status goaway_status;
     /* header fields of the next calls */
     uint32_t next_id, txn, stream, deadline_ms;
-    bool deaf;          /* takes nothing from the server */
-    bool no_credit;     /* grants none */
+    bool deaf;                 /* takes nothing from the server */
+    bool no_credit;            /* grants none */
     const tw_crypto_t *crypto; /* set with call_key: calls carry a MAC */
     uint8_t call_key[32];
     /* the last reply of each call id, by id % 256 */

@@ -98,8 +98,10 @@ static void make_wav(const char *name, uint32_t rate, uint32_t channels, uint32_
 static tw_board_linux_t *open_with(const char *a, const char *b)
 {
     const char *overrides[] = {a, b};
-    const tw_board_linux_cfg_t cfg = {.platform = &platform, .overrides = overrides,
-                                      .n_overrides = (a != NULL) + (b != NULL), .ring_bytes = 4096,
+    const tw_board_linux_cfg_t cfg = {.platform = &platform,
+                                      .overrides = overrides,
+                                      .n_overrides = (a != NULL) + (b != NULL),
+                                      .ring_bytes = 4096,
                                       .log = keep_log};
     char why[TW_BOARD_WHY] = "";
     tw_board_linux_t *board = tw_board_linux_open(&cfg, why);
@@ -309,8 +311,7 @@ static void a_stream_a_file_cannot_give_is_refused_with_both_numbers(void **stat
     };
     for (unsigned i = 0; i < TW_COUNT(cases); i++) {
         log_text[0] = '\0';
-        const tw_err_t err =
-            accept(b, cases[i].hwid, cases[i].raw, cases[i].channels, cases[i].rate, cases[i].bytes);
+        const tw_err_t err = accept(b, cases[i].hwid, cases[i].raw, cases[i].channels, cases[i].rate, cases[i].bytes);
         if (err != cases[i].err || strstr(log_text, cases[i].says[0]) == NULL ||
             strstr(log_text, cases[i].says[1]) == NULL) {
             fail_msg("%s: %s, %s", cases[i].why, tw_err_name(err), log_text);
@@ -380,8 +381,7 @@ static void a_full_ring_loses_frames_loudly_and_nothing_else(void **state)
     tw_board_linux_stats_t s;
     assert_true(tw_board_linux_stats(b, 1, &s));
     assert_int_equal(s.dropped, 50 - taken);
-    while (tw_board_linux_service(b) == 0) {
-    }
+    while (tw_board_linux_service(b) == 0) {}
     assert_false(tw_board_linux_behind(b));
     assert_int_equal(write_io(b, OUT, 50, frame, sizeof frame), sizeof frame);
     tw_board_linux_close(b);
@@ -548,8 +548,8 @@ static void wrong_connections_are_refused_by_name(void **state)
     };
     for (unsigned i = 0; i < TW_COUNT(cases); i++) {
         const char *overrides[] = {cases[i].a, cases[i].b};
-        const tw_board_linux_cfg_t cfg = {.platform = &platform, .overrides = overrides,
-                                          .n_overrides = 1u + (cases[i].b != NULL)};
+        const tw_board_linux_cfg_t cfg = {
+            .platform = &platform, .overrides = overrides, .n_overrides = 1u + (cases[i].b != NULL)};
         char why[TW_BOARD_WHY] = "";
         if (tw_board_linux_open(&cfg, why) != NULL || strstr(why, cases[i].says) == NULL) {
             fail_msg("row %u: %s", i, why);

@@ -114,8 +114,8 @@ static void the_document_s_hello_opens_both_ends(void **state)
     fresh();
     uint8_t frame[64];
     const size_t n = tw_golden("docs/WIRE_PROTOCOL.md", "golden", "hello", frame, sizeof frame);
-    assert_true(tw_conn_send(&client.c, TW_FT_HELLO, 0, TW_FF_FIN, frame + TW_FRAME_HEADER,
-                             (uint32_t)n - TW_FRAME_HEADER));
+    assert_true(
+        tw_conn_send(&client.c, TW_FT_HELLO, 0, TW_FF_FIN, frame + TW_FRAME_HEADER, (uint32_t)n - TW_FRAME_HEADER));
     assert_int_equal(tw_out_pending(&client.c.out), n);
     assert_memory_equal(client.c.out.buf, frame, n);
     pass(&client, &server, 5);
@@ -137,8 +137,8 @@ static void the_smaller_frame_and_window_hold_but_not_under_256(void **state)
     static const struct {
         uint32_t ours, peer, agreed;
     } cases[] = {
-        {1024, 1024, 1024}, {1024, 300, 300}, {300, 1024, 300},      {1024, 256, 256},
-        {1024, 100, 256},   {1024, 0, 256},   {1024, 65536, 1024},   {256, 0xFFFFFFFF, 256},
+        {1024, 1024, 1024}, {1024, 300, 300}, {300, 1024, 300},         {1024, 256, 256},
+        {1024, 100, 256},   {1024, 0, 256},   {1024, 65536, 1024},      {256, 0xFFFFFFFF, 256},
         {65536, 512, 512},  {100, 100, 256},  {1024, 0x80000000, 1024},
     };
     for (size_t i = 0; i < TW_COUNT(cases); i++) {
@@ -226,7 +226,10 @@ static const struct {
     {"a stream we send on refused by its receiver", {{TW_FT_DATA, TW_FF_FIN | TW_FF_ERR, 2, 4, 0}}, TW_OK, 0, 1},
     {"a refusal needs no credit", {{TW_FT_DATA, TW_FF_FIN | TW_FF_ERR, 2, 600, 0}}, TW_OK, 0, 1},
     {"a stream is refused once",
-     {{TW_FT_DATA, TW_FF_FIN | TW_FF_ERR, 2, 4, 0}, {TW_FT_DATA, TW_FF_FIN | TW_FF_ERR, 2, 4, 0}}, TW_OK, 1, 1},
+     {{TW_FT_DATA, TW_FF_FIN | TW_FF_ERR, 2, 4, 0}, {TW_FT_DATA, TW_FF_FIN | TW_FF_ERR, 2, 4, 0}},
+     TW_OK,
+     1,
+     1},
     {"data after FIN", {{TW_FT_DATA, TW_FF_FIN, 1, 4, 0}, {TW_FT_DATA, 0, 1, 4, 0}}, TW_OK, 1, 1},
     {"credit", {{TW_FT_CREDIT, 0, 2, 4, 1000}}, TW_OK, 0, 1},
     {"credit up to 2^31 - 1", {{TW_FT_CREDIT, 0, 2, 4, 0x7FFFFFFF - 300}}, TW_OK, 0, 1},
@@ -237,23 +240,42 @@ static const struct {
     {"credit of five bytes", {{TW_FT_CREDIT, 0, 2, 5, 1}}, TW_OK, 1, 0},
     {"a call in two", {{TW_FT_CALL, TW_FF_MORE, 0, 4, 0}, {TW_FT_CALL, TW_FF_FIN, 0, 4, 0}}, TW_OK, 0, 1},
     {"a call in four, one empty",
-     {{TW_FT_CALL, TW_FF_MORE, 0, 4, 0}, {TW_FT_CALL, TW_FF_MORE, 0, 0, 0}, {TW_FT_CALL, TW_FF_MORE, 0, 4, 0},
+     {{TW_FT_CALL, TW_FF_MORE, 0, 4, 0},
+      {TW_FT_CALL, TW_FF_MORE, 0, 0, 0},
+      {TW_FT_CALL, TW_FF_MORE, 0, 4, 0},
       {TW_FT_CALL, TW_FF_FIN, 0, 4, 0}},
-     TW_OK, 0, 1},
+     TW_OK,
+     0,
+     1},
     {"MORE and FIN at once", {{TW_FT_CALL, TW_FF_MORE | TW_FF_FIN, 0, 4, 0}}, TW_E_FRAME_ORDER, 1, 1},
     {"MORE on a credit", {{TW_FT_CREDIT, TW_FF_MORE, 2, 4, 1}}, TW_E_FRAME_ORDER, 1, 1},
     {"MORE on a cancel", {{TW_FT_CANCEL, TW_FF_MORE, 0, 4, 1}}, TW_E_FRAME_ORDER, 1, 1},
     {"MORE on a type unknown", {{9, TW_FF_MORE, 0, 4, 1}}, TW_E_FRAME_ORDER, 1, 1},
     {"data of another stream between the pieces",
-     {{TW_FT_CALL, TW_FF_MORE, 0, 4, 0}, {TW_FT_DATA, 0, 1, 4, 0}, {TW_FT_CALL, TW_FF_FIN, 0, 4, 0}}, TW_OK, 0, 2},
+     {{TW_FT_CALL, TW_FF_MORE, 0, 4, 0}, {TW_FT_DATA, 0, 1, 4, 0}, {TW_FT_CALL, TW_FF_FIN, 0, 4, 0}},
+     TW_OK,
+     0,
+     2},
     {"credit between the pieces",
-     {{TW_FT_CALL, TW_FF_MORE, 0, 4, 0}, {TW_FT_CREDIT, 0, 2, 4, 1}, {TW_FT_CALL, TW_FF_FIN, 0, 4, 0}}, TW_OK, 0, 2},
+     {{TW_FT_CALL, TW_FF_MORE, 0, 4, 0}, {TW_FT_CREDIT, 0, 2, 4, 1}, {TW_FT_CALL, TW_FF_FIN, 0, 4, 0}},
+     TW_OK,
+     0,
+     2},
     {"cancel between the pieces",
-     {{TW_FT_CALL, TW_FF_MORE, 0, 4, 0}, {TW_FT_CANCEL, 0, 0, 4, 1}, {TW_FT_CALL, TW_FF_FIN, 0, 4, 0}}, TW_OK, 0, 2},
+     {{TW_FT_CALL, TW_FF_MORE, 0, 4, 0}, {TW_FT_CANCEL, 0, 0, 4, 1}, {TW_FT_CALL, TW_FF_FIN, 0, 4, 0}},
+     TW_OK,
+     0,
+     2},
     {"a second message begun before the first ended",
-     {{TW_FT_CALL, TW_FF_MORE, 0, 4, 0}, {TW_FT_DATA, TW_FF_MORE, 1, 4, 0}}, TW_E_FRAME_ORDER, 1, 1},
+     {{TW_FT_CALL, TW_FF_MORE, 0, 4, 0}, {TW_FT_DATA, TW_FF_MORE, 1, 4, 0}},
+     TW_E_FRAME_ORDER,
+     1,
+     1},
     {"another type on the same stream between the pieces",
-     {{TW_FT_CALL, TW_FF_MORE, 0, 4, 0}, {TW_FT_REPLY, TW_FF_FIN, 0, 4, 0}}, TW_E_FRAME_ORDER, 1, 1},
+     {{TW_FT_CALL, TW_FF_MORE, 0, 4, 0}, {TW_FT_REPLY, TW_FF_FIN, 0, 4, 0}},
+     TW_E_FRAME_ORDER,
+     1,
+     1},
 };
 
 static void each_breach_costs_what_it_must_and_no_more(void **state)
@@ -645,8 +667,7 @@ static void a_grant_without_room_grants_nothing(void **state)
     (void)state;
     open_both(256, 300);
     assert_int_equal(tw_conn_open(&server.c, 1, false), 1);
-    while (tw_conn_send(&server.c, TW_FT_REPLY, 0, TW_FF_FIN, "x", 1)) {
-    }
+    while (tw_conn_send(&server.c, TW_FT_REPLY, 0, TW_FF_FIN, "x", 1)) {}
     assert_false(tw_conn_grant(&server.c, 1, 100));
     static const uint8_t data[301];
     say(TW_FT_DATA, 0, 1, data, 240);

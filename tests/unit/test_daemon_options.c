@@ -90,7 +90,8 @@ static void options_say_what_they_mean(void **state)
     assert_int_equal(o.blocks, 0);
     assert_int_equal(o.log_level, 3);
     assert_int_equal(read_quietly(&o, (const char *const[]){"--platform=top.txt", "--listen=[::1]:0", "--io=a=b=c",
-                                                            "--io", "d=ramp", "--pace=fast", NULL}), -1);
+                                                            "--io", "d=ramp", "--pace=fast", NULL}),
+                     -1);
     assert_string_equal(o.host, "::1");
     assert_int_equal(o.port, 0);
     assert_int_equal(o.n_ios, 2);
@@ -98,7 +99,8 @@ static void options_say_what_they_mean(void **state)
     assert_string_equal(o.ios[1], "d=ramp");
     assert_true(o.fast);
     assert_int_equal(read_quietly(&o, (const char *const[]){"--platform=x", "--listen", "tcp://0.0.0.0:5601",
-                                                            "--blocks=12", "--log-level=debug", NULL}), -1);
+                                                            "--blocks=12", "--log-level=debug", NULL}),
+                     -1);
     assert_string_equal(o.host, "0.0.0.0");
     assert_int_equal(o.port, 5601);
     assert_int_equal(o.blocks, 12);
@@ -121,10 +123,10 @@ static void key_files_are_one_line_of_hex(void **state)
         {":" HEX16, NULL, 0},
         {"", NULL, 0},
         {"# only a comment", NULL, 0},
-        {"000102030405060708090a0b0c0d0e", NULL, 0},           /* 15 bytes */
-        {HEX16 "0", NULL, 0},                                  /* half a byte */
+        {"000102030405060708090a0b0c0d0e", NULL, 0}, /* 15 bytes */
+        {HEX16 "0", NULL, 0},                        /* half a byte */
         {HEX16 HEX16 HEX16 HEX16, "default", 64},
-        {HEX16 HEX16 HEX16 HEX16 "00", NULL, 0},               /* 65 bytes */
+        {HEX16 HEX16 HEX16 HEX16 "00", NULL, 0}, /* 65 bytes */
         {"xx0102030405060708090a0b0c0d0e0f", NULL, 0},
     };
     for (unsigned i = 0; i < TW_COUNT(cases); i++) {

@@ -214,8 +214,7 @@ static void a_probe_misses_nothing_it_does_not_count(void **state)
     assert_int_equal(tw_engine_put_unprobe(rig.engine, 8, &probe), TW_OK);
     (void)tw_engine_publish(rig.engine);
     tw_engine_reply_t x;
-    while (!rig_reply(&rig, 8, &x, NULL, 0)) {
-    }
+    while (!rig_reply(&rig, 8, &x, NULL, 0)) {}
     close_running(thread);
     rig_close(&rig);
 }

@@ -14,8 +14,8 @@ static void saturation_stops_at_both_ends(void **state)
     static const struct {
         int64_t in;
         int16_t out;
-    } cases[] = {{0, 0}, {-1, -1}, {32767, 32767}, {32768, 32767}, {-32768, -32768}, {-32769, -32768},
-                 {INT64_MAX, 32767}, {INT64_MIN, -32768}};
+    } cases[] = {{0, 0},           {-1, -1},         {32767, 32767},     {32768, 32767},
+                 {-32768, -32768}, {-32769, -32768}, {INT64_MAX, 32767}, {INT64_MIN, -32768}};
     for (size_t i = 0; i < TW_COUNT(cases); i++) {
         assert_int_equal(tw_sat16(cases[i].in), cases[i].out);
     }

@@ -87,8 +87,7 @@ static void frames_are_the_bytes_of_the_document(void **state)
         const size_t n = tw_golden(DOC, "golden", golden[i].name, doc, sizeof doc);
         assert_int_equal(n, TW_FRAME_HEADER + golden[i].len);
         memcpy(ours + TW_FRAME_HEADER, golden[i].payload, golden[i].len);
-        tw_frame_header(ours, golden[i].type, golden[i].flags, golden[i].stream, ours + TW_FRAME_HEADER,
-                        golden[i].len);
+        tw_frame_header(ours, golden[i].type, golden[i].flags, golden[i].stream, ours + TW_FRAME_HEADER, golden[i].len);
         assert_memory_equal(ours, doc, n);
     }
 }

@@ -37,12 +37,13 @@ typedef enum base { HEADER, BANK, FORMAT, IO, NODE, ARC, SCRIPT, EXT, NODE_TABLE
 
 static uint32_t base_at(base_t base, uint32_t index)
 {
-    static const tw_section_t sec[] = {[BANK] = TW_SEC_BANKS, [FORMAT] = TW_SEC_FORMATS, [IO] = TW_SEC_IOS,
-                                       [ARC] = TW_SEC_ARCS, [SCRIPT] = TW_SEC_SCRIPTS, [EXT] = TW_SEC_EXT,
-                                       [NODE_TABLE] = TW_SEC_NODES, [PARAM] = TW_SEC_PARAMS};
-    static const uint32_t words[] = {[BANK] = TW_BANK_WORDS, [FORMAT] = TW_FORMAT_WORDS, [IO] = TW_IO_WORDS,
-                                     [ARC] = TW_ARC_WORDS, [SCRIPT] = TW_SCRIPT_WORDS, [EXT] = 1, [NODE_TABLE] = 1,
-                                     [PARAM] = 1};
+    static const tw_section_t sec[] = {
+        [BANK] = TW_SEC_BANKS,     [FORMAT] = TW_SEC_FORMATS, [IO] = TW_SEC_IOS,           [ARC] = TW_SEC_ARCS,
+        [SCRIPT] = TW_SEC_SCRIPTS, [EXT] = TW_SEC_EXT,        [NODE_TABLE] = TW_SEC_NODES, [PARAM] = TW_SEC_PARAMS};
+    static const uint32_t words[] = {[BANK] = TW_BANK_WORDS,     [FORMAT] = TW_FORMAT_WORDS,
+                                     [IO] = TW_IO_WORDS,         [ARC] = TW_ARC_WORDS,
+                                     [SCRIPT] = TW_SCRIPT_WORDS, [EXT] = 1,
+                                     [NODE_TABLE] = 1,           [PARAM] = 1};
     if (base == HEADER) {
         return 0;
     }

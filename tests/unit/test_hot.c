@@ -28,9 +28,17 @@ static uint8_t value[512], mac[16];
 static tw_hot_set_t random_set(void)
 {
     tw_hot_set_t s = {
-        .call_id = number(), .deadline_ms = number(), .txn = number(), .stream = number(), .graph = number(),
-        .node = number(), .index = number(), .type = number(), .expect_version = number(),
-        .value_stream = number(), .readback = random_next() & 1,
+        .call_id = number(),
+        .deadline_ms = number(),
+        .txn = number(),
+        .stream = number(),
+        .graph = number(),
+        .node = number(),
+        .index = number(),
+        .type = number(),
+        .expect_version = number(),
+        .value_stream = number(),
+        .readback = random_next() & 1,
     };
     static const uint32_t lens[] = {0, 1, 2, 4, 8, 127, 128, 511, 512};
     s.value_len = random_next() % 2 != 0 ? lens[random_next() % TW_COUNT(lens)] : random_next() % 513;
@@ -250,8 +258,8 @@ static void a_param_set_by_hand_takes_an_eighth_of_nanopb_s_time(void **state)
 {
     (void)state;
     uint8_t p[64];
-    const tw_hot_set_t s = {.call_id = 70000, .graph = 1, .node = 5, .index = 3, .type = 27, .value = value,
-                            .value_len = 4};
+    const tw_hot_set_t s = {
+        .call_id = 70000, .graph = 1, .node = 5, .index = 3, .type = 27, .value = value, .value_len = 4};
     const uint32_t n = tw_hot_put_set(p, sizeof p, &s);
     const double hand = best_ns(server_by_hand, p, n), general = best_ns(server_by_nanopb, p, n);
     print_message("Param.Set decoded and acknowledged: %.0f ns by hand, %.0f ns by nanopb (%.1fx)\n", hand, general,

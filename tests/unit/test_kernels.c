@@ -13,8 +13,8 @@ enum { N = 257, STAGES = 5 };
 /* One sample through one stage, as the header says it. */
 static int16_t plain_q15(const int16_t *c, int post_shift, int16_t *s, int16_t x)
 {
-    const int64_t sum = (int64_t)c[0] * x + (int64_t)c[1] * s[0] + (int64_t)c[2] * s[1] + (int64_t)c[3] * s[2] +
-                        (int64_t)c[4] * s[3];
+    const int64_t sum =
+        (int64_t)c[0] * x + (int64_t)c[1] * s[0] + (int64_t)c[2] * s[1] + (int64_t)c[3] * s[2] + (int64_t)c[4] * s[3];
     const int64_t y = sum >> (15 - post_shift);
     s[1] = s[0];
     s[0] = x;

@@ -64,8 +64,7 @@ static void slope_0_takes_effect_in_the_first_sample_exactly(void **state)
 static void each_slope_covers_90_percent_in_the_tabled_time(void **state)
 {
     (void)state;
-    static const uint32_t table[16] = {0,   3,    8,    17,   36,   73,    146,   294,
-                                       588, 1178, 2357, 4715, 9430, 18862, 37724, 75450};
+    static const uint32_t table[16] = {0, 3, 8, 17, 36, 73, 146, 294, 588, 1178, 2357, 4715, 9430, 18862, 37724, 75450};
     for (uint8_t slope = 0; slope < 16; slope++) {
         rig_t g;
         open_f32(&g);
@@ -99,8 +98,14 @@ static void the_gain_code_means_mantissa_and_exponent(void **state)
         uint16_t code;
         float gain, db;
     } cases[] = {
-        {0x0805, 1.0f, 0},           {0x0803, 4.0f, 12.0412f}, {0x0807, 0.25f, -12.0412f}, {0x0C05, 1.5f, 3.5218f},
-        {0x080F, 0.0009765625f, -60.206f}, {0x0FF0, 63.75f, 36},     {0x0000, 0, -100},          {0x0404, 1.0f, 0},
+        {0x0805, 1.0f, 0},
+        {0x0803, 4.0f, 12.0412f},
+        {0x0807, 0.25f, -12.0412f},
+        {0x0C05, 1.5f, 3.5218f},
+        {0x080F, 0.0009765625f, -60.206f},
+        {0x0FF0, 63.75f, 36},
+        {0x0000, 0, -100},
+        {0x0404, 1.0f, 0},
     };
     for (size_t i = 0; i < TW_COUNT(cases); i++) {
         rig_t g;
@@ -393,10 +398,18 @@ static void reset_refuses_what_it_cannot_run(void **state)
         uint32_t preset = 0;
         rig_prepare(&g, "amplifier", ok, ok);
         switch (k) {
-        case 0: g.fmt[1].channels = 1; break;
-        case 1: g.reset.mem_bytes[0]--, want = TW_E_IMG_MEM; break;
-        case 2: g.fmt[0].raw = TW_RAW_U16, want = TW_E_IMG_RAW; break;
-        case 3: preset = 3, want = TW_E_PARAM_PRESET; break;
+        case 0:
+            g.fmt[1].channels = 1;
+            break;
+        case 1:
+            g.reset.mem_bytes[0]--, want = TW_E_IMG_MEM;
+            break;
+        case 2:
+            g.fmt[0].raw = TW_RAW_U16, want = TW_E_IMG_RAW;
+            break;
+        case 3:
+            preset = 3, want = TW_E_PARAM_PRESET;
+            break;
         }
         const uint32_t err = rig_reset(&g, false, preset);
         if (err != (uint32_t)-want) {

@@ -192,9 +192,9 @@ static void threshold_is_in_db_with_hysteresis(void **state)
         double step_db, then_db; /* above the floor */
         bool on, still;
     } cases[] = {
-        {10, 9.8, 0, false, false}, {10, 10.2, 7.2, true, true}, {10, 10.2, 6.8, true, false},
+        {10, 9.8, 0, false, false},  {10, 10.2, 7.2, true, true},  {10, 10.2, 6.8, true, false},
         {40, 39.8, 0, false, false}, {40, 40.2, 37.2, true, true}, {40, 40.2, 36.8, true, false},
-        {4, 4.2, 2.1, true, true},   {4, 4.2, 1.9, true, false},  {1, 0.9, 0, false, false},
+        {4, 4.2, 2.1, true, true},   {4, 4.2, 1.9, true, false},   {1, 0.9, 0, false, false},
     };
     for (size_t i = 0; i < TW_COUNT(cases); i++) {
         rig_t g;
@@ -222,8 +222,9 @@ static void rates_are_mantissa_and_exponent(void **state)
         uint8_t code;
         float rate;
     } cases[] = {
-        {0x80, 1.0f}, {0xE0, 1.0f}, {0x81, 0.5f}, {0x60, 0.75f}, {0x20, 0.25f},
-        {0x00, 0.0f}, {0xE3, 0.21875f}, {0x9F, 4.65661287e-10f}, {0x1F, 0.0f},
+        {0x80, 1.0f},  {0xE0, 1.0f}, {0x81, 0.5f},     {0x60, 0.75f},
+        {0x20, 0.25f}, {0x00, 0.0f}, {0xE3, 0.21875f}, {0x9F, 4.65661287e-10f},
+        {0x1F, 0.0f},
     };
     for (size_t i = 0; i < TW_COUNT(cases); i++) {
         rig_t g;
@@ -369,10 +370,18 @@ static void reset_refuses_what_it_cannot_run(void **state)
         uint32_t preset = 0;
         rig_prepare(&g, "detector", ok, ok);
         switch (k) {
-        case 0: g.fmt[1].samples = 9; break;
-        case 1: g.reset.mem_bytes[0]--, want = TW_E_IMG_MEM; break;
-        case 2: g.fmt[1].raw = TW_RAW_U8, want = TW_E_IMG_RAW; break;
-        case 3: preset = 6, want = TW_E_PARAM_PRESET; break;
+        case 0:
+            g.fmt[1].samples = 9;
+            break;
+        case 1:
+            g.reset.mem_bytes[0]--, want = TW_E_IMG_MEM;
+            break;
+        case 2:
+            g.fmt[1].raw = TW_RAW_U8, want = TW_E_IMG_RAW;
+            break;
+        case 3:
+            preset = 6, want = TW_E_PARAM_PRESET;
+            break;
         }
         const uint32_t err = rig_reset(&g, false, preset);
         if (err != (uint32_t)-want) {

@@ -334,9 +334,12 @@ static void only_whole_instants_that_fit_are_taken(void **state)
         unsigned interleave;
         uint32_t in, out, used;
     } cases[] = {
-        {"odd byte left", 0, 7, 100, 4},        {"less room than data", 0, 40, 8, 8},
-        {"nothing in", 0, 0, 100, 0},           {"no room", 0, 100, 0, 0},
-        {"blocks: one frame of two", 1, 63, 64, 32}, {"blocks: less than a frame", 1, 31, 64, 0},
+        {"odd byte left", 0, 7, 100, 4},
+        {"less room than data", 0, 40, 8, 8},
+        {"nothing in", 0, 0, 100, 0},
+        {"no room", 0, 100, 0, 0},
+        {"blocks: one frame of two", 1, 63, 64, 32},
+        {"blocks: less than a frame", 1, 31, 64, 0},
     };
     for (size_t i = 0; i < TW_COUNT(cases); i++) {
         const tw_format_t fmt = rig_format(TW_RAW_S16, 2, cases[i].interleave, 8);
@@ -395,11 +398,16 @@ static void f32_biquads_are_judged_to_the_last_bit(void **state)
         float a1, a2;
         tw_err_t err;
     } cases[] = {
-        {1.9999f, -0.99995f, TW_OK},          {2.0f, -1.0f, TW_E_PARAM_UNSTABLE},
-        {0.99999994f, 0.0f, TW_OK},           {1.0f, 0.0f, TW_E_PARAM_UNSTABLE},
-        {0.0f, -0.99999994f, TW_OK},          {0.0f, -1.0f, TW_E_PARAM_UNSTABLE},
-        {0.0f, 1.0f, TW_E_PARAM_UNSTABLE},    {7.0f, 7.0f, TW_E_PARAM_UNSTABLE},
-        {9.0f, 0.0f, TW_E_PARAM_RANGE},       {NAN, 0.0f, TW_E_PARAM_RANGE},
+        {1.9999f, -0.99995f, TW_OK},
+        {2.0f, -1.0f, TW_E_PARAM_UNSTABLE},
+        {0.99999994f, 0.0f, TW_OK},
+        {1.0f, 0.0f, TW_E_PARAM_UNSTABLE},
+        {0.0f, -0.99999994f, TW_OK},
+        {0.0f, -1.0f, TW_E_PARAM_UNSTABLE},
+        {0.0f, 1.0f, TW_E_PARAM_UNSTABLE},
+        {7.0f, 7.0f, TW_E_PARAM_UNSTABLE},
+        {9.0f, 0.0f, TW_E_PARAM_RANGE},
+        {NAN, 0.0f, TW_E_PARAM_RANGE},
         {1.0f, -1.0e-30f, TW_E_PARAM_UNSTABLE},
     };
     rig_t g;
@@ -619,18 +627,42 @@ static void reset_refuses_what_it_cannot_run(void **state)
         tw_err_t want = TW_E_IMG_FORMAT;
         rig_prepare(&g, "filter", ok, ok);
         switch (k) {
-        case 0: g.fmt[0].raw = g.fmt[1].raw = TW_RAW_S32, want = TW_E_IMG_RAW; break;
-        case 1: g.fmt[0].raw = 255, want = TW_E_IMG_RAW; break;
-        case 2: g.fmt[0].channels = 0; break;
-        case 3: g.fmt[0].channels = 33; break;
-        case 4: g.fmt[1].interleave = 2; break;
-        case 5: g.fmt[0].ts = 1; break;
-        case 6: g.fmt[1].raw = TW_RAW_FP32, want = TW_E_IMG_ARC_FORMAT; break;
-        case 7: g.fmt[1].interleave = 1, want = TW_E_IMG_ARC_FORMAT; break;
-        case 8: g.reset.mem_bytes[0] = 100, want = TW_E_IMG_MEM; break;
-        case 9: g.reset.mem_bytes[1] = 10, want = TW_E_IMG_MEM; break;
-        case 10: g.svc.biquad_q15 = NULL, want = TW_E_IMG_SERVICE; break;
-        case 11: preset = 4, want = TW_E_PARAM_PRESET; break;
+        case 0:
+            g.fmt[0].raw = g.fmt[1].raw = TW_RAW_S32, want = TW_E_IMG_RAW;
+            break;
+        case 1:
+            g.fmt[0].raw = 255, want = TW_E_IMG_RAW;
+            break;
+        case 2:
+            g.fmt[0].channels = 0;
+            break;
+        case 3:
+            g.fmt[0].channels = 33;
+            break;
+        case 4:
+            g.fmt[1].interleave = 2;
+            break;
+        case 5:
+            g.fmt[0].ts = 1;
+            break;
+        case 6:
+            g.fmt[1].raw = TW_RAW_FP32, want = TW_E_IMG_ARC_FORMAT;
+            break;
+        case 7:
+            g.fmt[1].interleave = 1, want = TW_E_IMG_ARC_FORMAT;
+            break;
+        case 8:
+            g.reset.mem_bytes[0] = 100, want = TW_E_IMG_MEM;
+            break;
+        case 9:
+            g.reset.mem_bytes[1] = 10, want = TW_E_IMG_MEM;
+            break;
+        case 10:
+            g.svc.biquad_q15 = NULL, want = TW_E_IMG_SERVICE;
+            break;
+        case 11:
+            preset = 4, want = TW_E_PARAM_PRESET;
+            break;
         }
         const uint32_t err = rig_reset(&g, false, preset);
         if (err != (uint32_t)-want) {

@@ -82,8 +82,8 @@ static void each_value_is_taken_or_refused_with_its_place(void **state)
     (void)state;
     for (size_t i = 0; i < TW_COUNT(cases); i++) {
         tw_fault_t fault = {0};
-        const tw_err_t err = tw_param_check(&node, &fmt, cases[i].index, cases[i].type, cases[i].value,
-                                            cases[i].bytes, &fault);
+        const tw_err_t err =
+            tw_param_check(&node, &fmt, cases[i].index, cases[i].type, cases[i].value, cases[i].bytes, &fault);
         if (err != cases[i].err || fault.err != cases[i].err || fault.at != cases[i].at) {
             fail_msg("%s: %s at %u", cases[i].why, tw_err_name(err), fault.at);
         }

@@ -109,8 +109,13 @@ static void echo_closed(void *ctx, void *conn, tw_err_t why)
 
 static tw_phy_user_t echo_user(void)
 {
-    return (tw_phy_user_t){.ctx = &owner, .opened = echo_opened, .received = echo_received, .pending = echo_pending,
-                           .drained = echo_drained, .ready = echo_ready, .closing = echo_closing,
+    return (tw_phy_user_t){.ctx = &owner,
+                           .opened = echo_opened,
+                           .received = echo_received,
+                           .pending = echo_pending,
+                           .drained = echo_drained,
+                           .ready = echo_ready,
+                           .closing = echo_closing,
                            .closed = echo_closed};
 }
 
@@ -128,8 +133,8 @@ static tw_phy_t *start(tw_phy_tcp_cfg_t cfg)
 
 static int dial(const tw_phy_t *phy)
 {
-    const struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(tw_phy_tcp_port(phy)),
-                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const struct sockaddr_in to = {
+        .sin_family = AF_INET, .sin_port = htons(tw_phy_tcp_port(phy)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
     assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof to), 0);

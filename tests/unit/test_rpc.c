@@ -346,8 +346,7 @@ static void the_embedded_schema_names_the_package(void **state)
     assert_true(tw_schema_bytes > 1000);
     assert_int_equal(tw_schema[0], 0x0A);
     const uint8_t *name = tw_schema + 1;
-    while (*name++ & 0x80) {
-    }
+    while (*name++ & 0x80) {}
     assert_memory_equal(name, "\x0A\x0Etunewire.proto", 16);
     assert_int_not_equal(tw_crc32c(0, tw_schema, tw_schema_bytes), 0);
 }

@@ -224,7 +224,8 @@ static void without_a_key_auth_says_so(void **state)
     bench_open(&open);
     wire_client_t *c = bench_client(&open);
     const tunewire_v1_AuthReq q = tunewire_v1_AuthReq_init_zero;
-    assert_int_equal(wire_call(c, TW_M_Session_Auth, PB(AuthReq), &q, NULL, NULL), tunewire_v1_Code_FAILED_PRECONDITION);
+    assert_int_equal(wire_call(c, TW_M_Session_Auth, PB(AuthReq), &q, NULL, NULL),
+                     tunewire_v1_Code_FAILED_PRECONDITION);
     bench_leave(c);
     bench_close(&open);
 }

@@ -99,7 +99,8 @@ static void an_upload_is_committed_and_read_back(void **state)
     static const struct {
         uint64_t offset, length;
         uint32_t at, n;
-    } reads[] = {{0, 0, 0, SIZE}, {10, 0, 10, SIZE - 10}, {4999, 1, 4999, 1}, {1000, 3000, 1000, 3000}, {SIZE, 0, 0, 0}};
+    } reads[] = {
+        {0, 0, 0, SIZE}, {10, 0, 10, SIZE - 10}, {4999, 1, 4999, 1}, {1000, 3000, 1000, 3000}, {SIZE, 0, 0, 0}};
     for (size_t i = 0; i < TW_COUNT(reads); i++) {
         const tunewire_v1_BlobRead r = {.blob = st.blob, .offset = reads[i].offset, .length = reads[i].length};
         assert_int_equal(wire_call(w, TW_M_Blob_Read, PB(BlobRead), &r, NULL, NULL), 0);
@@ -232,10 +233,8 @@ static void memory_is_promised_at_open_or_not_at_all(void **state)
         uint64_t size;
         int code;
     } rows[] = {
-        {"nothing", 0, 3},
-        {"all there is", 1 << 16, 0},
-        {"one byte more", 1, 8},
-        {"more than there ever is", (1 << 16) + 1, 8},
+        {"nothing", 0, 3},           {"all there is", 1 << 16, 0},
+        {"one byte more", 1, 8},     {"more than there ever is", (1 << 16) + 1, 8},
         {"far more", UINT64_MAX, 8},
     };
     tunewire_v1_BlobState st;

@@ -176,7 +176,8 @@ static void a_manifest_is_a_text_with_every_parameter(void **state)
     assert_true(s->fin && !s->err && !s->gap);
     s->data[s->bytes] = 0;
     assert_non_null(strstr((char *)s->data, "node ARM/arm_stream_amplifier\n"));
-    assert_non_null(strstr((char *)s->data, "param 6 gain_db FP32 1 min -100 max 36 default 0 unit dB smoothed not_in_all\n"));
+    assert_non_null(
+        strstr((char *)s->data, "param 6 gain_db FP32 1 min -100 max 36 default 0 unit dB smoothed not_in_all\n"));
 }
 
 static void control_stops_steps_and_starts(void **state)
@@ -216,7 +217,11 @@ static void loads_are_refused_with_their_reason(void **state)
         const char *text;
     } rows[] = {
         {"a graph is there", {.blob = good}, 6, TW_E_EXISTS, "set replace"},
-        {"another generation", {.blob = good, .replace = true, .expect_generation = 7}, 10, TW_E_GENERATION, "Graph.Info"},
+        {"another generation",
+         {.blob = good, .replace = true, .expect_generation = 7},
+         10,
+         TW_E_GENERATION,
+         "Graph.Info"},
         {"from flash", {.flash_slot = 3, .replace = true}, 12, TW_E_UNSUPPORTED, "blob"},
         {"no such blob", {.blob = 99, .replace = true}, 5, TW_E_BLOB_NONE, "open"},
         {"a damaged image", {.blob = corrupt, .replace = true}, 18, TW_E_IMG_PAYLOAD_CRC, "in header at"},
@@ -261,7 +266,8 @@ static void an_unloaded_graph_is_gone(void **state)
     (void)state;
     const tunewire_v1_GraphRef q = {.graph = 1};
     assert_int_equal(wire_call(w, TW_M_Graph_Unload, PB(GraphRef), &q, NULL, NULL), 0);
-    assert_int_equal(wire_call(w, TW_M_Graph_Unload, PB(GraphRef), &q, NULL, NULL), tunewire_v1_Code_FAILED_PRECONDITION);
+    assert_int_equal(wire_call(w, TW_M_Graph_Unload, PB(GraphRef), &q, NULL, NULL),
+                     tunewire_v1_Code_FAILED_PRECONDITION);
     tunewire_v1_GraphInfo g;
     uint32_t total;
     assert_int_equal(wire_call(w, TW_M_Graph_List, NULL, NULL, NULL, NULL), 0);
@@ -304,7 +310,16 @@ static void refused_values_say_what_is_allowed(void **state)
         uint32_t where;
         const char *text;
     } rows[] = {
-        {"99 dB", AMP, GAIN_DB, 0, {0, 0, 0xC6, 0x42}, 4, 11, TW_E_PARAM_RANGE, 6, "gain_db: 99 is outside -100..36 dB"},
+        {"99 dB",
+         AMP,
+         GAIN_DB,
+         0,
+         {0, 0, 0xC6, 0x42},
+         4,
+         11,
+         TW_E_PARAM_RANGE,
+         6,
+         "gain_db: 99 is outside -100..36 dB"},
         {"not a number", AMP, GAIN_DB, 0, {0, 0, 0xC0, 0x7F}, 4, 11, TW_E_PARAM_RANGE, 6, "gain_db: NaN is outside"},
         {"slope 16", AMP, SLOPE, 0, {16}, 1, 11, TW_E_PARAM_RANGE, 1, "slope: 16 is outside 0..15"},
         {"three bytes", AMP, GAIN_DB, 0, {0}, 3, 3, TW_E_PARAM_SIZE, 6, "gain_db takes 4 bytes, not 3"},

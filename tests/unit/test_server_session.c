@@ -36,8 +36,7 @@ static uint64_t counter(const char *name)
             }
             p += 2 + p[1];
         } else {
-            for (p++; (*p & 0x80) != 0; p++) {
-            }
+            for (p++; (*p & 0x80) != 0; p++) {}
             p++;
         }
     }

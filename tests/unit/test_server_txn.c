@@ -111,7 +111,8 @@ static void what_cannot_be_staged_is_refused(void **state)
     assert_int_equal(begin(w, NULL, &rep), 0);
     const uint32_t txn = w->txn;
     const tunewire_v1_GraphCtl ctl = {.op = tunewire_v1_GraphCtl_Op_STOP};
-    assert_int_equal(wire_call(w, TW_M_Graph_Control, PB(GraphCtl), &ctl, NULL, NULL), tunewire_v1_Code_INVALID_ARGUMENT);
+    assert_int_equal(wire_call(w, TW_M_Graph_Control, PB(GraphCtl), &ctl, NULL, NULL),
+                     tunewire_v1_Code_INVALID_ARGUMENT);
     assert_int_equal(wire_status(w)->detail, -TW_E_TXN_METHOD);
     w->txn = txn + 1;
     const tunewire_v1_ParamSet q = set_f32(AMP, GAIN_DB, -1);

@@ -26,16 +26,16 @@ static int remove_path(void **state)
 }
 
 /* 16-bit stereo, 48 kHz, two frames: 1 -1 32767 -32768. */
-static const uint8_t good[52] = {
-    'R', 'I', 'F', 'F', 44, 0, 0, 0, 'W', 'A', 'V', 'E', 'f', 'm', 't', ' ', 16, 0, 0, 0, 1, 0, 2, 0,
-    0x80, 0xBB, 0, 0, 0, 0xEE, 2, 0, 4, 0, 16, 0, 'd', 'a', 't', 'a', 8, 0, 0, 0,
-    1, 0, 0xFF, 0xFF, 0xFF, 0x7F, 0, 0x80};
+static const uint8_t good[52] = {'R', 'I', 'F', 'F',  44, 0, 0, 0,    'W',  'A',  'V',  'E',  'f',
+                                 'm', 't', ' ', 16,   0,  0, 0, 1,    0,    2,    0,    0x80, 0xBB,
+                                 0,   0,   0,   0xEE, 2,  0, 4, 0,    16,   0,    'd',  'a',  't',
+                                 'a', 8,   0,   0,    0,  1, 0, 0xFF, 0xFF, 0xFF, 0x7F, 0,    0x80};
 
 static const struct {
     const char *why;
-    unsigned at, n;      /* bytes replaced */
+    unsigned at, n; /* bytes replaced */
     uint8_t bytes[8];
-    unsigned length;     /* 0 = all */
+    unsigned length; /* 0 = all */
     const char *says;
 } broken[] = {
     {"empty", 0, 0, {0}, 1, "too few"},
@@ -100,12 +100,12 @@ static void a_broken_header_is_refused_with_the_place(void **state)
 static void foreign_chunks_and_extensible_formats_are_read(void **state)
 {
     (void)state;
-    static const uint8_t ext[] = {
-        'R', 'I', 'F', 'F', 80, 0, 0, 0, 'W', 'A', 'V', 'E',
-        'L', 'I', 'S', 'T', 3, 0, 0, 0, 1, 2, 3, 0, /* odd: one byte of padding */
-        'f', 'm', 't', ' ', 40, 0, 0, 0, 0xFE, 0xFF, 1, 0, 0x40, 0x1F, 0, 0, 0xC0, 0x5D, 0, 0, 3, 0, 24, 0, 22, 0,
-        24, 0, 4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xAA, 0, 0x38, 0x9B, 0x71,
-        'd', 'a', 't', 'a', 3, 0, 0, 0, 0x00, 0x00, 0xC0, 0};
+    static const uint8_t ext[] = {'R',  'I',  'F',  'F', 80,  0,   0,   0,  'W',  'A',  'V',  'E',  'L',  'I',  'S',
+                                  'T',  3,    0,    0,   0,   1,   2,   3,  0, /* odd: one byte of padding */
+                                  'f',  'm',  't',  ' ', 40,  0,   0,   0,  0xFE, 0xFF, 1,    0,    0x40, 0x1F, 0,
+                                  0,    0xC0, 0x5D, 0,   0,   3,   0,   24, 0,    22,   0,    24,   0,    4,    0,
+                                  0,    0,    1,    0,   0,   0,   0,   0,  0x10, 0,    0x80, 0,    0,    0xAA, 0,
+                                  0x38, 0x9B, 0x71, 'd', 'a', 't', 'a', 3,  0,    0,    0,    0x00, 0x00, 0xC0, 0};
     tw_wav_t w;
     char why[TW_WAV_WHY] = "";
     if (!tw_wav_parse(&w, ext, sizeof ext, why)) {
@@ -144,8 +144,8 @@ static void each_width_gives_the_same_fraction(void **state)
         {32, 1, {0, 0, 0x80, 0xFF}, INT32_MIN, -INFINITY},
     };
     for (unsigned i = 0; i < TW_COUNT(cases); i++) {
-        const tw_wav_t w = {.channels = 1, .bits = cases[i].bits, .is_float = cases[i].is_float, .frames = 1,
-                            .data = cases[i].bytes};
+        const tw_wav_t w = {
+            .channels = 1, .bits = cases[i].bits, .is_float = cases[i].is_float, .frames = 1, .data = cases[i].bytes};
         const float f = tw_wav_float(&w, 0, 0);
         if (tw_wav_q31(&w, 0, 0) != cases[i].q31 || memcmp(&f, &cases[i].f, sizeof f) != 0) {
             fail_msg("row %u: %d, %g", i, tw_wav_q31(&w, 0, 0), (double)f);
