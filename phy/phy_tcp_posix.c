@@ -19,7 +19,6 @@ enum {
     READ_BYTES = 65536, /* one recv; less than asked for means the socket is empty: no second one */
     READ_BUDGET = 4,    /* recvs before other connections get their turn */
     EVENTS = 64,
-    ACCEPT_BUDGET = 32,
     ACCEPT_PAUSE_MS = 100, /* out of descriptors: peers wait in the kernel's queue meanwhile */
     DEFAULT_LINKS = 64,
     DEFAULT_LINGER_MS = 2000,
@@ -339,27 +338,24 @@ static void listen_for(tw_phy_t *phy, uint32_t events)
     phy->accept_again_ms = events != 0 ? 0 : now_ms() + ACCEPT_PAUSE_MS;
 }
 
-static void accept_all(tw_phy_t *phy)
+/* One newcomer a round: whoever connects and leaves at once gives its place back before the next is let in,
+ * so a flood of such peers does not fill the table in front of a good one. */
+static void accept_one(tw_phy_t *phy)
 {
-    for (unsigned i = 0; i < ACCEPT_BUDGET; i++) {
-        address_t from = {0};
-        socklen_t len = sizeof from;
-        const int fd = accept4(phy->listener, &from.any, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd >= 0) {
-            if (adopt(phy, fd, &from)) {
-                phy->stats.accepted++;
-            } else {
-                phy->stats.refused++;
-            }
-        } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            /* The peer stays in the kernel's queue, so epoll would report it for ever. */
-            phy->stats.accept_errors++;
-            listen_for(phy, 0);
-            return;
-        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-            return;
-        } /* anything else is the fate of one peer: the next may be fine */
-    }
+    address_t from = {0};
+    socklen_t len = sizeof from;
+    const int fd = accept4(phy->listener, &from.any, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd >= 0) {
+        if (adopt(phy, fd, &from)) {
+            phy->stats.accepted++;
+        } else {
+            phy->stats.refused++;
+        }
+    } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+        /* The peer stays in the kernel's queue, so epoll would report it for ever. */
+        phy->stats.accept_errors++;
+        listen_for(phy, 0);
+    } /* anything else is the fate of one peer: the next may be fine */
 }
 
 /* ---- polling --------------------------------------------------------------- */
@@ -421,6 +417,7 @@ tw_err_t tw_phy_tcp_poll(tw_phy_t *phy, uint32_t timeout_us)
     if (n < 0 && errno != EINTR) {
         return TW_E_IO;
     }
+    bool newcomers = false;
     for (int i = 0; i < n; i++) {
         if (events[i].data.ptr == &phy->wake) {
             uint64_t count;
@@ -431,10 +428,13 @@ tw_err_t tw_phy_tcp_poll(tw_phy_t *phy, uint32_t timeout_us)
             phy->alarm_ns = 0;
             phy->alarmed = true;
         } else if (events[i].data.ptr == &phy->listener) {
-            accept_all(phy);
+            newcomers = true;
         } else {
             serve(phy, events[i].data.ptr, events[i].events);
         }
+    }
+    if (newcomers) { /* after those who left: their places are free now */
+        accept_one(phy);
     }
     if (phy->timed > 0 || phy->accept_again_ms != 0) {
         expire(phy, now_ms());
