@@ -85,8 +85,8 @@ static uint32_t begin_set(tw_client_t *c, uint32_t txn, const tw_set_op_t *op, t
                                                     .txn = txn,
                                                     .stream = (uint16_t)req->stream});
     }
-    if (id && !fits && !tw_client_stream_send(c, (uint16_t)req->stream, op->value, 0, op->n, 0, NULL, NULL)) {
-        id = 0;
+    if (id && !fits) { /* if the device ends the stream, its answer to the call says why */
+        (void)tw_client_stream_send(c, (uint16_t)req->stream, op->value, 0, op->n, 0, NULL, NULL);
     }
     free(req);
     return id;

@@ -12,13 +12,14 @@ runtime and no generated file. Everything is synchronous and single-threaded; fa
 exceptions of tunewire.errors with the device's code, detail, place and text.
 """
 from .device import Device, Node, Param, Transaction, connect
-from .errors import (Aborted, AlreadyExists, Busy, ChecksumError, ConnectionLost, DeadlineExceeded, DeviceError,
-                     FailedPrecondition, InvalidArgument, NotFound, OutOfRange, PermissionDenied, ProtocolError,
-                     ResourceExhausted, TunewireError, Unauthenticated, Unavailable, Unimplemented)
+from .errors import (Aborted, AlreadyExists, Busy, Cancelled, ChecksumError, ConnectionLost, DataLoss, DeadlineExceeded,
+                     DeviceError, FailedPrecondition, Internal, InvalidArgument, NotFound, OutOfRange, PermissionDenied,
+                     ProtocolError, ResourceExhausted, TunewireError, Unauthenticated, Unavailable, Unimplemented,
+                     Unknown, VersionError)
 
 __all__ = [
     "connect", "Device", "Node", "Param", "Transaction", "TunewireError", "DeviceError", "ConnectionLost",
-    "ProtocolError", "Aborted", "AlreadyExists", "Busy", "ChecksumError", "DeadlineExceeded", "FailedPrecondition",
-    "InvalidArgument", "NotFound", "OutOfRange", "PermissionDenied", "ResourceExhausted", "Unauthenticated",
-    "Unavailable", "Unimplemented",
+    "ProtocolError", "Aborted", "AlreadyExists", "Busy", "Cancelled", "ChecksumError", "DataLoss", "DeadlineExceeded",
+    "FailedPrecondition", "Internal", "InvalidArgument", "NotFound", "OutOfRange", "PermissionDenied",
+    "ResourceExhausted", "Unauthenticated", "Unavailable", "Unimplemented", "Unknown", "VersionError",
 ]

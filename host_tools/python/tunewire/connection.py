@@ -237,6 +237,10 @@ class Connection:
         at = 0
         end = time.monotonic() + (timeout or self.timeout)
         while at < len(data):
+            refused = self.streams.get(stream)
+            if refused is not None and refused.error:
+                del self.streams[stream]
+                raise refused.error
             n = min(room, len(data) - at, self.credit.get(stream, 0) - 8)
             if n <= 0:
                 self.pump(end)
