@@ -169,14 +169,21 @@ tw_err_t tw_engine_put_unprobe(tw_engine_t *e, uint32_t token, tw_probe_t *probe
 uint32_t tw_engine_room(tw_engine_t *e);
 /** Hand the group over. @return the tick whose block is the first to run with it. */
 uint64_t tw_engine_publish(tw_engine_t *e);
+enum { TW_TICK_AHEAD_MAX = (1 << 29) - 1 }; /* blocks: six days at a millisecond each */
 /**
  * Hand the group over for tick `tick`, one such group at a time (TW_E_BUSY otherwise). Only
  * put_param, put_preset, put_script. A reply with token `token` names the tick it happened.
- * @return TXN_TICK when `tick` is not at least 2 ahead, TXN_METHOD for other commands; the group stays open.
+ * @return TXN_TICK when `tick` is not at least 2 ahead, RANGE when more than TW_TICK_AHEAD_MAX, TXN_METHOD for
+ *         other commands; the group stays open.
  *         A graph swapped in before the tick turns every reply of the group into GENERATION, a
  *         hand-over that came too late into TXN_TICK; nothing was applied then
  */
 tw_err_t tw_engine_publish_at(tw_engine_t *e, uint64_t tick, uint32_t token);
+/**
+ * Take back the group that waits for its tick under `token` (not 0). The versions it raised stay as they are.
+ * @return false: there is none, or the engine has it already and answers within a block
+ */
+bool tw_engine_withdraw(tw_engine_t *e, uint32_t token);
 /** Forget the open group. */
 void tw_engine_drop(tw_engine_t *e);
 

@@ -254,19 +254,23 @@ static uint32_t copy_group(tw_engine_t *e, tw_err_t *err)
     return used;
 }
 
+static bool call_back(tw_engine_t *e)
+{
+    uint32_t pending = timed_pending(e->timed.tick);
+    return atomic_compare_exchange_strong_explicit(&e->timed.state, &pending, TIMED_IDLE, memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+
 /* The engine must see the group before it claims `tick`. An exchange on the word after handing over
  * tells: if the tick is not claimed yet, claiming it comes later and sees the group. Otherwise the
  * group is called back; when the engine has taken it already, its replies say what became of it. */
 static tw_err_t hand_over_timed(tw_engine_t *e, uint64_t tick)
 {
-    atomic_store_explicit(&e->timed.state, TIMED_PENDING, memory_order_release);
+    atomic_store_explicit(&e->timed.state, timed_pending(tick), memory_order_release);
     if (tw_word_tick(tw_word_publish(&e->word, 0)) <= tick) {
         return TW_OK;
     }
-    uint32_t pending = TIMED_PENDING;
-    const bool back = atomic_compare_exchange_strong_explicit(&e->timed.state, &pending, TIMED_IDLE,
-                                                              memory_order_acquire, memory_order_relaxed);
-    return back ? TW_E_TXN_TICK : TW_OK;
+    return call_back(e) ? TW_E_TXN_TICK : TW_OK;
 }
 
 tw_err_t tw_engine_publish_at(tw_engine_t *e, uint64_t tick, uint32_t token)
@@ -275,8 +279,12 @@ tw_err_t tw_engine_publish_at(tw_engine_t *e, uint64_t tick, uint32_t token)
     if (atomic_load_explicit(&t->state, memory_order_acquire) != TIMED_IDLE) {
         return TW_E_BUSY;
     }
-    if (tick < tw_word_tick(tw_word_load(&e->word)) + 2) {
+    const uint64_t next = tw_word_tick(tw_word_load(&e->word));
+    if (tick < next + 2) {
         return TW_E_TXN_TICK;
+    }
+    if (tick - next > TW_TICK_AHEAD_MAX) {
+        return TW_E_RANGE;
     }
     tw_err_t err = TW_OK;
     const uint32_t bytes = copy_group(e, &err), promised = e->c.group_promised;
@@ -290,6 +298,7 @@ tw_err_t tw_engine_publish_at(tw_engine_t *e, uint64_t tick, uint32_t token)
     t->bytes = bytes;
     t->token = token;
     t->room = room;
+    t->promised = e->c.group_promised;
     t->generation = e->c.generation;
     t->tick = tick;
     err = hand_over_timed(e, tick);
@@ -301,6 +310,17 @@ tw_err_t tw_engine_publish_at(tw_engine_t *e, uint64_t tick, uint32_t token)
     account_group(e);
     e->c.put = e->c.start; /* it lives in the timed buffer now */
     return TW_OK;
+}
+
+bool tw_engine_withdraw(tw_engine_t *e, uint32_t token)
+{
+    timed_t *t = &e->timed;
+    const bool waits = atomic_load_explicit(&t->state, memory_order_acquire) != TIMED_IDLE && t->token == token;
+    if (!waits || !call_back(e)) {
+        return false;
+    }
+    e->c.promised -= t->promised;
+    return true;
 }
 
 void tw_engine_drop(tw_engine_t *e)

@@ -160,7 +160,7 @@ static void reply_failed(tw_call_t *c)
     tw_reply_status(c, &st, tunewire_v1_TxnRep_fields, &rep);
 }
 
-static void refuse_tick(tw_call_t *c, uint64_t tick)
+static void refuse_tick(tw_call_t *c, tw_err_t err, uint64_t tick)
 {
     tw_engine_info_t info;
     tw_engine_info(c->s->e, &info);
@@ -168,12 +168,12 @@ static void refuse_tick(tw_call_t *c, uint64_t tick)
     tw_text_t t;
     tw_text_init(&t, buf, sizeof buf);
     tw_text_str(&t, "tick ");
-    tw_text_int(&t, (int64_t)tick);
+    tw_text_int(&t, tick < INT64_MAX ? (int64_t)tick : INT64_MAX);
     tw_text_str(&t, ": the next is ");
     tw_text_int(&t, (int64_t)info.tick);
-    tw_text_str(&t, ", name one at least 2 ahead");
+    tw_text_str(&t, err == TW_E_TXN_TICK ? ", name one at least 2 ahead" : ", name one nearer to it");
     tw_txn_drop(c->s);
-    tw_fail(c, TW_E_TXN_TICK, 0, buf);
+    tw_fail(c, err, 0, buf);
 }
 
 /* Hand the group over for its tick; the answer comes when that tick does. */
@@ -189,15 +189,14 @@ static void publish_at(tw_call_t *c)
     if (err != TW_OK) {
         tw_undefer(c->s, d);
         tw_engine_drop(c->s->e);
-        if (err == TW_E_TXN_TICK) {
-            refuse_tick(c, t->tick);
+        if (err == TW_E_TXN_TICK || err == TW_E_RANGE) {
+            refuse_tick(c, err, t->tick);
         } else {
             tw_fail(c, err, 0, "another transaction waits for its tick; commit again");
         }
         return;
     }
-    d->committed = true;
-    d->a = t->id;
+    d->a = t->id; /* not `committed`: it can be withdrawn until its tick */
     d->b = t->ops;
     t->id = 0;
 }

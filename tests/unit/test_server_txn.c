@@ -227,6 +227,65 @@ static void a_named_tick_is_kept_or_refused(void **state)
     assert_int_equal(begin(w, &q, &rep), tunewire_v1_Code_INVALID_ARGUMENT);
 }
 
+/* A transaction with one set, committed for a tick that is `ahead` of now. @return the id of the commit */
+static uint32_t commit_ahead(wire_client_t *c, uint32_t ahead, float gain_db)
+{
+    tw_engine_info_t info;
+    tw_engine_info(b.rig.engine, &info);
+    tunewire_v1_TxnRep rep;
+    const tunewire_v1_TxnBegin q = {.at = tunewire_v1_TxnBegin_At_TICK, .tick = info.tick + ahead};
+    const tunewire_v1_ParamSet set = set_f32(AMP, GAIN_DB, gain_db);
+    assert_int_equal(begin(c, &q, &rep), 0);
+    assert_int_equal(param_set(c, &set, NULL), 0);
+    const tunewire_v1_TxnRef ref = {.txn = c->txn};
+    c->txn = 0;
+    const uint32_t id = wire_send(c, TW_M_Txn_Commit, PB(TxnRef), &ref);
+    wire_pump_n(c, 3);
+    return id;
+}
+
+static void a_commit_that_waits_for_its_tick_can_be_stopped(void **state)
+{
+    (void)state;
+    tunewire_v1_TxnRep rep;
+    wire_client_t *other = bench_client(&b);
+
+    uint32_t id = commit_ahead(w, 300, -5); /* cancelled */
+    assert_int_equal(wire_reply(w, id) != NULL, 0);
+    uint8_t which[4];
+    tw_put_le32(which, id);
+    assert_true(wire_raw(w, TW_FT_CANCEL, 0, 0, which, sizeof which));
+    assert_int_equal(wire_wait(w, id), tunewire_v1_Code_CANCELLED);
+
+    w->deadline_ms = 50; /* late */
+    id = commit_ahead(w, 300, -6);
+    w->deadline_ms = 0;
+    bench_later(&b, 60);
+    assert_int_equal(wire_wait(w, id), tunewire_v1_Code_DEADLINE_EXCEEDED);
+    assert_non_null(strstr(wire_status(w)->text, "nothing was changed"));
+
+    (void)commit_ahead(other, 300, -7); /* its client gone: rolled back at once */
+    bench_leave(other);
+
+    id = commit_ahead(w, 5, -8); /* so nobody is in the way */
+    assert_int_equal(wire_wait(w, id), 0);
+    assert_int_equal(tw_rpc_decode(w->replies[id % 256].body, w->replies[id % 256].len, PB(TxnRep), &rep), TW_OK);
+    for (unsigned i = 0; i < 400; i++) {
+        bench_turn(&b);
+    }
+    assert_true(get_f32(w, AMP, GAIN_DB) == -8.0f);
+}
+
+static void a_tick_nobody_will_see_is_refused(void **state)
+{
+    (void)state;
+    tunewire_v1_TxnRep rep;
+    const tunewire_v1_TxnBegin q = {.at = tunewire_v1_TxnBegin_At_TICK, .tick = UINT64_MAX};
+    assert_int_equal(begin(w, &q, &rep), 0);
+    assert_int_equal(end(w, TW_M_Txn_Commit, &rep), tunewire_v1_Code_OUT_OF_RANGE);
+    assert_int_equal(begin(w, NULL, &rep), 0);
+}
+
 static void a_transaction_larger_than_its_room_fails_whole(void **state)
 {
     (void)state;
@@ -327,6 +386,8 @@ int main(void)
         T(another_graph_aborts),
         T(a_version_that_moved_on_aborts),
         T(a_named_tick_is_kept_or_refused),
+        T(a_commit_that_waits_for_its_tick_can_be_stopped),
+        T(a_tick_nobody_will_see_is_refused),
         T(a_transaction_larger_than_its_room_fails_whole),
         T(presets_and_scripts_are_staged_too),
         cmocka_unit_test(a_guest_who_vanishes_in_the_middle_is_not_heard),
