@@ -48,6 +48,7 @@ tw_deferred_t *tw_defer(tw_call_t *c, tw_wait_kind_t kind)
         .ses = c->ses,
         .call_id = c->id,
         .txn = c->txn,
+        .op = c->op,
         .due_us = due_of(c),
     };
     if (s->first_deferred != NONE) {
@@ -94,7 +95,7 @@ tw_call_t tw_deferred_call(tw_server_t *s, const tw_deferred_t *d)
         .id = d->call_id,
         .txn = d->txn,
         .method = d->method,
-        .staging = d->txn != 0 && s->txn.id == d->txn && s->txn.ses == d->ses,
+        .op = s->txn.id == d->txn && s->txn.ses == d->ses ? d->op : 0,
     };
 }
 

@@ -120,7 +120,7 @@ static void apply(tw_call_t *c, const tw_hot_set_t *q)
     if (!check(c, q)) {
         return;
     }
-    if (c->staging) {
+    if (c->op != 0) {
         stage(c, q);
     } else if (q->readback) {
         set_and_read(c, q);
@@ -197,7 +197,7 @@ void tw_value_end(tw_server_t *s, uint32_t token, bool whole)
         tw_fail(&c, TW_E_STREAM_OFFSET, s->upload_used, "the value did not arrive whole (where = bytes held)");
         return;
     }
-    if (d.txn != 0 && !c.staging) {
+    if (d.txn != 0 && c.op == 0) {
         tw_fail(&c, TW_E_TXN_LEASE, d.txn, "begin again");
         return;
     }
@@ -344,7 +344,7 @@ void tw_on_param_preset(tw_call_t *c, const void *request)
     if (!preset_ok(c, q)) {
         return;
     }
-    if (c->staging) {
+    if (c->op != 0) {
         const tw_op_t op = {.kind = TW_OP_PRESET, .target = q->node, .index = q->preset};
         if (tw_txn_stage(c, &op, NULL) != TW_OK) {
             tw_fail(c, TW_E_TXN_FULL, c->s->cfg.txn_bytes, "where = bytes a transaction may stage");

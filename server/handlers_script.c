@@ -116,7 +116,7 @@ void tw_on_script_load(tw_call_t *c, const void *request)
     if (q->persist) {
         tw_fail(c, TW_E_UNSUPPORTED, 0, "no flash on this device; compile it into the graph");
     } else if (code_of(c, q, &code) && code_ok(c, q->index, &code)) {
-        if (c->staging) {
+        if (c->op != 0) {
             stage(c, q->index, &code, &now);
         } else {
             replace(c, q, &code);

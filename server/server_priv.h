@@ -121,7 +121,7 @@ typedef struct tw_call {
     uint32_t id, deadline_ms, txn;
     uint16_t stream;
     uint16_t method;
-    bool staging; /* part of the open transaction: failing fails it */
+    uint32_t op; /* its number in the open transaction, which fails with it; 0 = no part of one */
 } tw_call_t;
 
 typedef struct tw_row {
@@ -162,7 +162,7 @@ typedef struct tw_deferred {
     bool committed; /* the engine has it: cancelling cannot undo it */
     uint16_t method;
     tw_session_t *ses;
-    uint32_t call_id, txn;
+    uint32_t call_id, txn, op;
     uint64_t due_us;
     uint32_t a, b, c, d;
 } tw_deferred_t;
@@ -196,7 +196,7 @@ typedef struct tw_txn {
 
 typedef enum tw_op_kind { TW_OP_SET, TW_OP_PRESET, TW_OP_SCRIPT } tw_op_kind_t;
 typedef struct tw_op {
-    uint32_t kind, target, index, bytes, expect_version;
+    uint32_t kind, number, target, index, bytes, expect_version;
 } tw_op_t;
 
 /* ---- subscriptions -------------------------------------------------------------------------- */

@@ -195,6 +195,9 @@ void client_on_reply(tw_client_t *c, const uint8_t *p, uint32_t n)
     }
     if (h.has_status && h.status.code != tunewire_v1_Code_OK) {
         client_status_error(&k->err, &h.status);
+        if (rep_len && !k->sink) { /* of a commit that failed: what became of it */
+            take_response(c, k, h.stream, rep, rep_len);
+        }
         if (k->stream) { /* it was not taken, or is ended: there will be no credit for it */
             c->refused = k->stream;
             c->refusal = k->err;

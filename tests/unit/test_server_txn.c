@@ -192,13 +192,77 @@ static void a_version_that_moved_on_aborts(void **state)
     tunewire_v1_ParamSet set = set_f32(AMP, GAIN_DB, -5);
     assert_int_equal(param_set(w, &set, &ack), 0);
     assert_int_equal(begin(w, NULL, &rep), 0);
+    const tunewire_v1_ParamSet first = {.node = AMP, .index = SLOPE, .value = {1, {3}}};
+    assert_int_equal(param_set(w, &first, NULL), 0);
     set.expect_version = ack.version;
     assert_int_equal(param_set(w, &set, NULL), 0);
     set.expect_version = 0;
     assert_int_equal(param_set(other, &set, NULL), 0);
     assert_int_equal(end(w, TW_M_Txn_Commit, &rep), tunewire_v1_Code_ABORTED);
     assert_int_equal(wire_status(w)->detail, -TW_E_PARAM_VERSION);
+    assert_int_equal(wire_status(w)->where, 2); /* which operation, and what it met */
+    assert_non_null(strstr(wire_status(w)->text, "operation 2: "));
+    assert_true(rep.has_first_error);
+    assert_int_equal(rep.first_error.where, ack.version + 1);
+    assert_true(get_f32(w, AMP, GAIN_DB) == -5.0f);
     bench_leave(other);
+}
+
+static void a_full_queue_keeps_the_transaction_for_another_try(void **state)
+{
+    (void)state;
+    tunewire_v1_TxnRep rep;
+    const tunewire_v1_ParamSet q = set_f32(AMP, GAIN_DB, -5), other = set_f32(AMP, GAIN_DB, -1);
+    assert_int_equal(begin(w, NULL, &rep), 0);
+    for (unsigned i = 0; i < 100; i++) {
+        assert_int_equal(param_set(w, &q, NULL), 0);
+    }
+    const tunewire_v1_TxnRef ref = {.txn = w->txn};
+    w->txn = 0;
+    b.frozen = true;
+    while (param_set(w, &other, NULL) == 0) {}
+    assert_int_equal(wire_status(w)->detail, -TW_E_QUEUE_FULL);
+    assert_non_null(strstr(wire_status(w)->text, "next block"));
+    assert_int_equal(wire_call(w, TW_M_Txn_Commit, PB(TxnRef), &ref, PB(TxnRep), &rep), tunewire_v1_Code_BUSY);
+    assert_int_equal(wire_status(w)->detail, -TW_E_QUEUE_FULL);
+    b.frozen = false;
+    assert_true(get_f32(w, AMP, GAIN_DB) == -1.0f);
+    assert_int_equal(wire_call(w, TW_M_Txn_Commit, PB(TxnRef), &ref, PB(TxnRep), &rep), 0);
+    assert_int_equal(rep.ops, 100);
+    assert_true(get_f32(w, AMP, GAIN_DB) == -5.0f);
+}
+
+static void a_value_on_its_way_holds_the_commit(void **state)
+{
+    (void)state;
+    tunewire_v1_TxnRep rep;
+    assert_int_equal(begin(w, NULL, &rep), 0);
+    const uint16_t stream = wire_open_stream(w, 0);
+    tunewire_v1_ParamSet by_stream = {.node = AMP, .index = GAIN_DB, .stream = stream};
+    const uint32_t set = wire_send(w, TW_M_Param_Set, PB(ParamSet), &by_stream);
+    const tunewire_v1_ParamSet bad = set_f32(AMP, GAIN_DB, 99);
+    uint8_t value[4];
+    tw_put_f32(value, -5);
+    const tunewire_v1_TxnRef ref = {.txn = w->txn};
+    w->txn = 0;
+    assert_int_equal(wire_call(w, TW_M_Txn_Commit, PB(TxnRef), &ref, PB(TxnRep), &rep),
+                     tunewire_v1_Code_FAILED_PRECONDITION);
+    assert_int_equal(wire_status(w)->where, 1);
+    assert_true(wire_data(w, stream, 0, value, sizeof value, TW_FF_FIN));
+    assert_int_equal(wire_wait(w, set), 0);
+    assert_int_equal(wire_call(w, TW_M_Txn_Commit, PB(TxnRef), &ref, PB(TxnRep), &rep), 0);
+    assert_int_equal(rep.ops, 1);
+    assert_true(get_f32(w, AMP, GAIN_DB) == -5.0f);
+
+    assert_int_equal(begin(w, NULL, &rep), 0); /* the earlier operation is the one to name, whenever it failed */
+    by_stream.stream = wire_open_stream(w, 0);
+    const uint32_t broken = wire_send(w, TW_M_Param_Set, PB(ParamSet), &by_stream);
+    assert_int_equal(param_set(w, &bad, NULL), tunewire_v1_Code_OUT_OF_RANGE);
+    assert_true(wire_data(w, (uint16_t)by_stream.stream, 3, value, sizeof value, 0));
+    assert_int_equal(wire_wait(w, broken), tunewire_v1_Code_DATA_LOSS);
+    assert_int_equal(end(w, TW_M_Txn_Commit, &rep), tunewire_v1_Code_ABORTED);
+    assert_int_equal(wire_status(w)->where, 1);
+    assert_int_equal(rep.first_error.code, tunewire_v1_Code_DATA_LOSS);
 }
 
 static void a_named_tick_is_kept_or_refused(void **state)
@@ -385,6 +449,8 @@ int main(void)
         T(one_client_at_a_time),
         T(another_graph_aborts),
         T(a_version_that_moved_on_aborts),
+        T(a_full_queue_keeps_the_transaction_for_another_try),
+        T(a_value_on_its_way_holds_the_commit),
         T(a_named_tick_is_kept_or_refused),
         T(a_commit_that_waits_for_its_tick_can_be_stopped),
         T(a_tick_nobody_will_see_is_refused),

@@ -201,7 +201,9 @@ class Connection:
         status, stream, body = self.replies.pop(call_id)
         if status.code:
             self.streams.pop(stream, None)
-            raise errors.from_status(status, name)
+            error = errors.from_status(status, name)
+            error.response = body  # only Txn.Commit has one: what became of the transaction
+            raise error
         return body, self.streams.get(stream)
 
     def call_raw(self, method, body, name, **kw):

@@ -156,7 +156,13 @@ class Transaction:
             except errors.TunewireError:
                 pass  # the first failure is the one to report; the lease ends the transaction anyway
             return False
-        reply = c.call("Txn.Commit", c.schema.TxnRef(txn=txn))
+        try:
+            reply = c.call("Txn.Commit", c.schema.TxnRef(txn=txn))
+        except errors.DeviceError as e:
+            rep = c.schema.TxnRep.FromString(e.response)
+            if rep.HasField("first_error"):
+                e.operation, e.first_error = e.where, rep.first_error
+            raise
         self.tick, self.generation, self.ops = reply.applied_tick, reply.generation, reply.ops
         return False
 

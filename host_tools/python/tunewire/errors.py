@@ -18,8 +18,13 @@ class DeviceError(TunewireError):
 
     code    wire status number; detail: the device's finer error number
     where   node, arc, parameter index or byte offset to look at
+
+    Of a Txn.Commit that failed: operation, its number from 1 among those staged, and first_error, the Status the
+    device gave it (code, detail, where, text). None otherwise.
     """
     code = 2
+    operation = first_error = None
+    response = b""
 
     def __init__(self, code, detail=0, where=0, text="", method=""):
         self.code, self.detail, self.where, self.text, self.method = code, detail, where, text, method
