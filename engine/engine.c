@@ -95,7 +95,9 @@ static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t 
         *fault = (tw_fault_t){.err = TW_E_NOMEM, .at = (uint32_t)(nodes * sizeof *s->versions)};
         return TW_E_NOMEM;
     }
-    memset(s->versions, 0, nodes * sizeof *s->versions);
+    for (size_t i = 0; i < nodes; i++) {
+        s->versions[i] = 1; /* 0 is what a client says that does not look */
+    }
     return tw_graph_load(&s->graph, img, &env, &arena, fault);
 }
 

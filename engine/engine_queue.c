@@ -198,7 +198,7 @@ tw_err_t tw_engine_put_unprobe(tw_engine_t *e, uint32_t token, tw_probe_t *probe
 static void bump(uint32_t *versions, const cmd_t *c)
 {
     if (versions != NULL && (c->op == OP_PARAM || c->op == OP_PRESET)) {
-        versions[c->a]++;
+        versions[c->a] += 1 + (versions[c->a] == UINT32_MAX);
     }
 }
 

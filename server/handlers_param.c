@@ -100,7 +100,7 @@ static void set_and_read(tw_call_t *c, const tw_hot_set_t *q)
     (void)tw_engine_publish(s->e);
     d->committed = true;
     d->a = q->node;
-    d->b = tw_engine_version(s->e, q->node);
+    d->version = tw_engine_version(s->e, q->node);
 }
 
 static void set_now(tw_call_t *c, const tw_hot_set_t *q)
@@ -249,7 +249,7 @@ void tw_done_readback(tw_call_t *c, const tw_deferred_t *d, const tw_engine_repl
         return;
     }
     tunewire_v1_ParamAck rep = tunewire_v1_ParamAck_init_zero;
-    rep.version = d->b;
+    rep.version = d->version;
     rep.applied_tick = r->tick;
     rep.readback.size = (pb_size_t)tw_min_u32(r->bytes, sizeof rep.readback.bytes);
     memcpy(rep.readback.bytes, r->data, rep.readback.size);
@@ -299,6 +299,7 @@ void tw_on_param_get(tw_call_t *c, const void *request)
         return;
     }
     (void)tw_engine_publish(c->s->e);
+    d->version = tw_engine_version(c->s->e, q->node); /* of the value that will be read: later sets queue behind it */
     d->a = q->node;
     d->b = q->index | type_of(&node, q->index) << TYPE_SHIFT;
     d->c = q->offset;
@@ -315,7 +316,7 @@ void tw_done_get(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *
     const uint32_t left = tw_min_u32(r->bytes - d->c, sizeof rep.value.bytes);
     rep.index = d->b & INDEX_MASK;
     rep.type = d->b >> TYPE_SHIFT & TYPE_MASK;
-    rep.version = tw_engine_version(c->s->e, d->a);
+    rep.version = d->version;
     rep.total = r->bytes;
     rep.crc = tw_crc32c(0, r->data, r->bytes);
     rep.value.size = (pb_size_t)(d->d != 0 ? tw_min_u32(left, d->d) : left);

@@ -164,7 +164,7 @@ typedef struct tw_deferred {
     tw_session_t *ses;
     uint32_t call_id, txn, op;
     uint64_t due_us;
-    uint32_t a, b, c, d;
+    uint32_t a, b, c, d, version;
 } tw_deferred_t;
 
 /* ---- blobs ----------------------------------------------------------------------------- */

@@ -199,8 +199,9 @@ static void publish_at(tw_call_t *c)
         if (err == TW_E_TXN_TICK || err == TW_E_RANGE) {
             refuse_tick(c, err, t->tick);
         } else {
-            tw_fail(c, err, 0, err == TW_E_BUSY ? "another commit waits for its tick; commit again"
-                                                : "too large to wait for a tick: use fewer operations, or NOW");
+            tw_fail(c, err, 0,
+                    err == TW_E_BUSY ? "another commit waits for its tick; commit again"
+                                     : "too large to wait for a tick: use fewer operations, or NOW");
         }
         return;
     }

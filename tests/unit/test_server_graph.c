@@ -363,7 +363,7 @@ static void a_readback_is_what_the_node_made_of_the_value(void **state)
     assert_int_equal(param_set(w, &q, &ack), 0);
     assert_int_equal(ack.readback.size, 4);
     assert_true(tw_get_f32(ack.readback.bytes) == -12.0f);
-    assert_int_equal(ack.version, 1);
+    assert_int_equal(ack.version, 2);
     assert_true(ack.applied_tick > 0);
 }
 

@@ -345,7 +345,7 @@ static void a_resumed_session_still_knows_what_it_answered(void **state)
     assert_int_equal(wire_wait(w, id), 0);
     tunewire_v1_ParamAck ack;
     assert_int_equal(tw_rpc_decode(w->replies[id].body, w->replies[id].len, PB(ParamAck), &ack), TW_OK);
-    assert_int_equal(ack.version, 1);
+    assert_int_equal(ack.version, 2);
     w->next_id = id + 1;
     assert_int_equal(counter("sessions_resumed"), 1);
     assert_int_equal(counter("sessions_vanished"), 1);

@@ -82,7 +82,7 @@ static void a_thousand_sets_are_one_tick(void **state)
     tunewire_v1_ParamAck ack;
     const tunewire_v1_ParamSet q = set_f32(AMP, GAIN_DB, 0);
     assert_int_equal(param_set(w, &q, &ack), 0);
-    assert_int_equal(ack.version, 1001);
+    assert_int_equal(ack.version, 1002);
 }
 
 static void a_failing_third_set_fails_the_whole(void **state)
@@ -205,6 +205,29 @@ static void a_version_that_moved_on_aborts(void **state)
     assert_true(rep.has_first_error);
     assert_int_equal(rep.first_error.where, ack.version + 1);
     assert_true(get_f32(w, AMP, GAIN_DB) == -5.0f);
+    bench_leave(other);
+}
+
+static void a_value_comes_with_the_version_it_had(void **state)
+{
+    (void)state;
+    wire_client_t *other = bench_client(&b);
+    tunewire_v1_ParamAck ack;
+    tunewire_v1_ParamValue v;
+    const tunewire_v1_ParamGet get = {.node = AMP, .index = GAIN_DB};
+    tunewire_v1_ParamSet set = set_f32(AMP, GAIN_DB, -5);
+    b.frozen = true; /* both wait for the same boundary, the reading first */
+    const uint32_t id = wire_send(w, TW_M_Param_Get, PB(ParamGet), &get);
+    wire_pump_n(w, 3);
+    assert_int_equal(param_set(other, &set, &ack), 0);
+    b.frozen = false;
+    assert_int_equal(wire_wait(w, id), 0);
+    assert_int_equal(tw_rpc_decode(w->replies[id % 256].body, w->replies[id % 256].len, PB(ParamValue), &v), TW_OK);
+    assert_true(tw_get_f32(v.value.bytes) == 0.0f);
+    assert_int_equal(v.version, ack.version - 1);
+    assert_true(v.version != 0); /* 0 in a request would mean: do not look */
+    set.expect_version = v.version;
+    assert_int_equal(param_set(w, &set, NULL), tunewire_v1_Code_ABORTED);
     bench_leave(other);
 }
 
@@ -449,6 +472,7 @@ int main(void)
         T(one_client_at_a_time),
         T(another_graph_aborts),
         T(a_version_that_moved_on_aborts),
+        T(a_value_comes_with_the_version_it_had),
         T(a_full_queue_keeps_the_transaction_for_another_try),
         T(a_value_on_its_way_holds_the_commit),
         T(a_named_tick_is_kept_or_refused),
