@@ -235,7 +235,7 @@ struct tw_server {
     uint64_t counters[TW_CNT_COUNT];
     uint64_t gone_frames[3]; /* in, out, bad of connections that are gone */
     uint32_t schema_crc;
-    tw_peer_t *peers;
+    tw_peer_t *peers, porch;
     tw_session_t *sessions;
     uint32_t slot_mask;
 

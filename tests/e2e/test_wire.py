@@ -9,7 +9,7 @@ import time
 
 import pytest
 import tunewire
-from conftest import chain_text
+from conftest import chain_text, wait_for
 from test_bad_input import call_bytes, next_frame
 from tunewire import frames, schema
 
@@ -129,6 +129,26 @@ def test_a_client_built_from_the_served_schema_alone_works(chain):
     ack = ask(4, "Param.Set", node=1, index=gain.index, type=gain.type, value=struct.pack("<f", -6))
     assert ack.applied_tick > 0
     assert ask(5, "Param.Get", node=1, index=gain.index).value == struct.pack("<f", -6)
+
+
+# ---- too many --------------------------------------------------------------------------
+def test_the_seventeenth_is_told_why_and_the_next_place_is_free_at_once(chain):
+    full = [Wire(chain.port) for _ in range(16)]
+    for _ in range(20):
+        with pytest.raises(tunewire.ResourceExhausted) as e:
+            tunewire.connect(chain.uri)
+        assert "close one or try again" in str(e.value)
+    full[3].sock.close()
+    assert wait_for(lambda: connects(chain.uri))
+    assert all(w.ask(1, 0x0103)[0].code == 0 for i, w in enumerate(full) if i != 3)
+
+
+def connects(uri):
+    try:
+        tunewire.connect(uri).close()
+        return True
+    except tunewire.ResourceExhausted:
+        return False
 
 
 # ---- a connection lost and found ------------------------------------------------------------
