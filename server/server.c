@@ -303,7 +303,7 @@ static void refill(tw_peer_t *p)
     if (p->conn.state != TW_CONN_OPEN) {
         return;
     }
-    if (p->ses != NULL && p->ses->unsent > 0) {
+    if (p->ses != NULL && p->ses->unsent > 0 && tw_may_hear(p)) {
         tw_flush_unsent(p);
     }
     tw_sinks_grant(p);
@@ -329,7 +329,7 @@ static bool ready(void *ctx, void *conn)
     if (p->conn.state != TW_CONN_OPEN) {
         return p->conn.state == TW_CONN_WAIT_HELLO;
     }
-    return !p->bye && (p->ses == NULL || p->ses->unsent == 0) &&
+    return !p->bye && (p->ses == NULL || p->ses->unsent == 0 || !tw_may_hear(p)) &&
            tw_conn_room(&p->conn) >= p->conn.max_frame - TW_FRAME_HEADER;
 }
 

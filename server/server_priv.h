@@ -343,6 +343,8 @@ void tw_deferred_forget(tw_server_t *s, tw_session_t *ses);
 
 /* session.c */
 void tw_session_hello(tw_peer_t *p, const uint8_t *data, uint32_t len);
+/** The owner is back and proved: give it what was kept. */
+void tw_session_back(tw_peer_t *p);
 void tw_session_lost(tw_session_t *ses);
 void tw_session_end(tw_server_t *s, tw_session_t *ses);
 void tw_sessions_expire(tw_server_t *s, uint64_t now, uint64_t *next);
@@ -350,6 +352,11 @@ void tw_server_random(tw_server_t *s, uint8_t *out, size_t n);
 
 /* auth.c */
 bool tw_auth_needed(const tw_server_t *s);
+/** Has the client shown the key, or is there none? Until then it gets no reply, stream or block of its session. */
+static inline bool tw_may_hear(const tw_peer_t *p)
+{
+    return p->authenticated || !tw_auth_needed(p->s);
+}
 /** Check the MAC of a call; true when none is needed. */
 bool tw_auth_call(tw_peer_t *p, const tunewire_v1_CallHeader *h, const uint8_t *mac, uint32_t mac_len,
                   const uint8_t *request, uint32_t request_len);
