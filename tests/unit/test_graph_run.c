@@ -321,6 +321,40 @@ static void a_script_sets_parameters_as_a_host_would(void **state)
     rig_close(&rig);
 }
 
+/* The last of `words` int32 of the script's memory is written, the one after it faults. */
+static tw_err_t write_at(uint32_t script, int64_t word)
+{
+    tw_engine_reply_t x;
+    assert_int_equal(tw_engine_put_script_off(rig.engine, 0, script, false), TW_OK);
+    assert_int_equal(tw_engine_put_run(rig.engine, 5, script, &word, 1, 0), TW_OK);
+    (void)tw_engine_publish(rig.engine);
+    ticks(1);
+    assert_true(rig_reply(&rig, 5, &x, NULL, 0));
+    return x.err;
+}
+
+static void a_script_has_the_memory_the_image_gives_it(void **state)
+{
+    (void)state;
+    static const char text[] = "pbase p0 r0\nstore *p0 r1\nret\n";
+    static const struct {
+        bool shared;
+        uint32_t units, words; /* shared scratch is as large as the largest asks, each sees its own part */
+    } rows[] = {{false, 1, 16}, {false, 3, 48}, {false, 64, 1024}, {true, 2, 32}, {true, 5, 80}};
+    rig_chain_open(&ib);
+    for (size_t i = 0; i < TW_COUNT(rows); i++) {
+        const uint32_t s = add_script(text, 2, 1, 0);
+        tw_ib_script_memory(&ib, s, rows[i].shared);
+        tw_ib_script_units(&ib, s, rows[i].units);
+    }
+    start();
+    for (uint32_t i = 0; i < TW_COUNT(rows); i++) {
+        assert_int_equal(write_at(i, rows[i].words - 1), TW_OK);
+        assert_int_equal(write_at(i, rows[i].words), TW_E_SCR_FAULT);
+    }
+    rig_close(&rig);
+}
+
 static void a_script_that_never_ends_is_isolated_and_the_graph_goes_on(void **state)
 {
     (void)state;
@@ -402,6 +436,7 @@ int main(void)
         cmocka_unit_test(full_arcs_lose_what_their_policy_says),
         cmocka_unit_test(scripts_run_before_and_after_their_node),
         cmocka_unit_test(a_script_sets_parameters_as_a_host_would),
+        cmocka_unit_test(a_script_has_the_memory_the_image_gives_it),
         cmocka_unit_test(a_script_that_never_ends_is_isolated_and_the_graph_goes_on),
         cmocka_unit_test(a_script_node_runs_once_a_block_and_once_at_reset),
         cmocka_unit_test(debug_scripts_serve_the_fields_asked_for),
