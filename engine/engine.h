@@ -116,10 +116,13 @@ tw_err_t tw_engine_script(tw_engine_t *e, uint32_t script, tw_engine_script_t *o
 /** As tw_param_check() for a node of the current graph; also NO_GRAPH, PARAM_NODE. Type 0 = not given. */
 tw_err_t tw_engine_check_param(tw_engine_t *e, uint32_t node, uint32_t index, uint32_t type, const uint8_t *value,
                                uint32_t bytes, tw_fault_t *fault);
-/** Verify replacement code for script `script` (limits as declared in the image). SCR_*, NOMEM: larger than reserved.
+/**
+ * Verify replacement code for script `script` (limits as declared in the image).
+ * @param pool_bytes  literals, at code + round_up(code_bytes, 4); 0 none
+ * @return SCR_*, NOMEM: larger than reserved
  */
-tw_err_t tw_engine_check_script(tw_engine_t *e, uint32_t script, const uint8_t *code, uint32_t bytes,
-                                tw_fault_t *fault);
+tw_err_t tw_engine_check_script(tw_engine_t *e, uint32_t script, const uint8_t *code, uint32_t code_bytes,
+                                uint32_t pool_bytes, tw_fault_t *fault);
 
 /* ---- control side: commands ------------------------------------------------ */
 /* Each put appends to the open group and returns TW_OK or TW_E_QUEUE_FULL (also when the reply
@@ -143,8 +146,12 @@ typedef enum tw_control {
     TW_CTL_WARM = 4
 } tw_control_t;
 tw_err_t tw_engine_put_control(tw_engine_t *e, uint32_t token, tw_control_t op, uint32_t steps);
-/** Replace a script's code (checked before); also re-enables a disabled script. */
-tw_err_t tw_engine_put_script(tw_engine_t *e, uint32_t token, uint32_t script, const uint8_t *code, uint32_t bytes);
+/**
+ * Replace a script's code and literals (checked before); also re-enables a disabled script.
+ * @return also SCR_DEPTH: with others put since their check, scripts would call one another in a circle
+ */
+tw_err_t tw_engine_put_script(tw_engine_t *e, uint32_t token, uint32_t script, const uint8_t *code, uint32_t code_bytes,
+                              uint32_t pool_bytes);
 /** Run a script once at the boundary; reply data: 8 x i64 = r0..r5, T, instructions used. */
 tw_err_t tw_engine_put_run(tw_engine_t *e, uint32_t token, uint32_t script, const int64_t *args, unsigned n_args,
                            uint32_t budget);

@@ -81,6 +81,7 @@ struct tw_engine {
     _Alignas(64) tw_word_t word;
     _Alignas(64) _Atomic uint32_t taken; /* queue position the engine has applied up to */
     _Atomic uint32_t swaps_done;         /* swaps and unloads applied */
+    _Atomic uint32_t scripts_done;       /* replacements of scripts applied or refused */
     tw_gauge_t state, late, events_lost;
     tw_ring_t replies, events;
     struct {
@@ -92,6 +93,7 @@ struct tw_engine {
         int primed;
         int group_primed;    /* primed slot the open group swaps in */
         uint32_t generation; /* = swaps and unloads published */
+        uint32_t scripts;    /* replacements of scripts published */
         bool from_events;    /* where the reply handed out came from */
     } c;
     struct {

@@ -139,17 +139,23 @@ tw_err_t tw_engine_put_control(tw_engine_t *e, uint32_t token, tw_control_t op, 
     return put(e, &c, NULL, on_token(token));
 }
 
-tw_err_t tw_engine_put_script(tw_engine_t *e, uint32_t token, uint32_t script, const uint8_t *code, uint32_t bytes)
+tw_err_t tw_engine_put_script(tw_engine_t *e, uint32_t token, uint32_t script, const uint8_t *code, uint32_t code_bytes,
+                              uint32_t pool_bytes)
 {
     TW_TRY(script_of_view(e, script));
     tw_graph_t *g = engine_view(e);
+    const uint32_t bytes = tw_script_bytes(code_bytes, pool_bytes);
     if (bytes > TW_SCRIPT_LIVE_BYTES || g->scripts[script].live == NULL) {
         return TW_E_NOMEM;
     }
-    const cmd_t c = {.op = OP_SCRIPT, .token = token, .a = script, .n = bytes};
-    TW_TRY(put(e, &c, code, on_token(token)));
-    tw_graph_note_calls(g, script, code, bytes);
-    return TW_OK;
+    const uint64_t calls = g->scripts[script].calls;
+    TW_TRY(tw_graph_note_calls(g, script, code, code_bytes));
+    const cmd_t c = {.op = OP_SCRIPT, .token = token, .a = script, .b = code_bytes, .more = pool_bytes, .n = bytes};
+    const tw_err_t err = put(e, &c, code, on_token(token));
+    if (err != TW_OK) {
+        g->scripts[script].calls = calls;
+    }
+    return err;
 }
 
 tw_err_t tw_engine_put_run(tw_engine_t *e, uint32_t token, uint32_t script, const int64_t *args, unsigned n_args,
@@ -211,6 +217,8 @@ static void account_group(tw_engine_t *e)
         if (c->op == OP_SWAP || c->op == OP_UNLOAD) {
             view = c->op == OP_SWAP ? (int)c->a : NO_SLOT;
             e->c.generation++;
+        } else if (c->op == OP_SCRIPT) {
+            e->c.scripts++;
         } else if (c->op != OP_PAD) {
             bump(view != NO_SLOT ? e->slots[view].versions : NULL, c);
         }

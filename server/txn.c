@@ -101,7 +101,8 @@ static tw_err_t put_op(tw_server_t *s, const tw_op_t *op, const uint8_t *value)
     case TW_OP_PRESET:
         return tw_engine_put_preset(s->e, 0, op->target, op->index);
     case TW_OP_SCRIPT:
-        return tw_engine_put_script(s->e, 0, op->target, value, op->bytes);
+        return tw_engine_put_script(s->e, 0, op->target, value, op->index,
+                                    op->bytes > op->index ? op->bytes - tw_round_up(op->index, 4) : 0);
     }
     return TW_E_INTERNAL;
 }
@@ -244,7 +245,10 @@ static void commit(tw_call_t *c)
     const tw_err_t err = each_op(s, put_op);
     if (err != TW_OK) {
         tw_engine_drop(s->e);
-        tw_fail(c, err, 0, "nothing was applied; commit again");
+        if (err != TW_E_QUEUE_FULL) {
+            tw_txn_drop(s);
+        }
+        tw_fail(c, err, 0, err == TW_E_QUEUE_FULL ? "nothing was applied; commit again" : "nothing was applied");
         return;
     }
     if (s->txn.at == tunewire_v1_TxnBegin_At_TICK) {

@@ -175,7 +175,8 @@ bool tw_client_set_many(tw_client_t *c, const tw_set_op_t *ops, uint32_t n, uint
 
 /* ---- scripts ------------------------------------------------------------------------------ */
 
-bool tw_client_script_load(tw_client_t *c, uint32_t index, const uint8_t *code, uint32_t n, tunewire_v1_ScriptInfo *out)
+bool tw_client_script_load(tw_client_t *c, uint32_t index, const uint8_t *code, uint32_t n, uint32_t code_bytes,
+                           tunewire_v1_ScriptInfo *out)
 {
     tunewire_v1_ScriptLoad *req = calloc(1, sizeof *req);
     if (!req) {
@@ -183,6 +184,7 @@ bool tw_client_script_load(tw_client_t *c, uint32_t index, const uint8_t *code, 
     }
     *out = (tunewire_v1_ScriptInfo){0};
     req->index = index;
+    req->code_bytes = code_bytes;
     bool ok = true;
     if (n <= sizeof req->code.bytes && n + INLINE_ROOM <= c->conn.max_frame) {
         req->code.size = (pb_size_t)n;

@@ -347,10 +347,12 @@ class Device:
     def scripts(self):
         return list(self.conn.call("Script.List").scripts)
 
-    def load_script(self, index, code):
+    def load_script(self, index, code, code_bytes=0):
+        """Replace a script. Literals follow the code on a multiple of 4; code_bytes then says where the code ends."""
         s = self.conn.schema
-        return self.conn.call("Script.Load", s.ScriptLoad(index=index, code=bytes(code), crc=crc32c(bytes(code))),
-                              txn=self.txn)
+        code = bytes(code)
+        return self.conn.call("Script.Load", s.ScriptLoad(index=index, code=code, code_bytes=code_bytes,
+                                                          crc=crc32c(code)), txn=self.txn)
 
     def run_script(self, index, *args, budget=0):
         s = self.conn.schema
