@@ -6,6 +6,7 @@
  * Everything is allocated before the first block; afterwards the engine thread makes
  * no system call but its sleep.
  */
+#include "engine/base/version.h"
 #include "engine/board/board_linux.h"
 #include "engine/board/manifest.h"
 #include "engine/graph/twg1.h"
@@ -186,7 +187,7 @@ static bool open_server(daemon_t *d)
         .engine = d->engine,
         .crypto = &tw_crypto_mbedtls,
         .name = "tunewired",
-        .build = TW_DAEMON_VERSION,
+        .build = TW_VERSION,
         .boot_id = make_boot_id(),
         .max_frame = 64 * KB,
         .window = MB,
@@ -226,7 +227,10 @@ static const char *section_name(uint32_t section)
 static const char *graph_advice(const tw_fault_t *fault)
 {
     if (fault->err == TW_E_IMG_MAGIC) {
-        return "give an image, not a graph's text";
+        return "give an image: tunewire compile makes one of a graph's text";
+    }
+    if (fault->err == TW_E_IMG_SIZE || fault->err == TW_E_IMG_HEADER_CRC || fault->err == TW_E_IMG_PAYLOAD_CRC) {
+        return "the file is not whole: compile it again";
     }
     if (fault->section == TW_SEC_IOS + 1) {
         return "connect that IO otherwise with --io, or compile the graph for this platform";
