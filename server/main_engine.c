@@ -35,6 +35,15 @@ static bool count_block(engine_thread_t *t)
     return t->max_blocks == 0 || n < t->max_blocks;
 }
 
+static void count_late(engine_thread_t *t, double late_s)
+{
+    const uint32_t us = late_s < 4000 ? (uint32_t)(late_s * 1e6) : UINT32_MAX;
+    if (us > atomic_load_explicit(&t->worst_late_us, memory_order_relaxed)) {
+        atomic_store_explicit(&t->worst_late_us, us, memory_order_relaxed); /* others only ever put 0 there */
+    }
+    tw_engine_late(t->engine);
+}
+
 /* Deadlines are a sum of periods, so a block's length that is no whole number of nanoseconds does not
  * drift. A block whose time has passed runs at once, and the next too, until time is caught up:
  * skipping one would lose its samples. Time starts anew when a graph starts. */
@@ -47,7 +56,7 @@ static void run_on_time(engine_thread_t *t)
         sleep_until(base_ns + (int64_t)llround(due_s * 1e9));
         const double now_s = (double)(port_now_ns() - base_ns) * 1e-9;
         if (ran && now_s - due_s > tw_engine_period_s(t->engine)) {
-            tw_engine_late(t->engine);
+            count_late(t, now_s - due_s);
         }
         const bool runs = tw_engine_tick(t->engine);
         due_s = (runs && ran ? due_s : now_s) + tw_engine_period_s(t->engine);

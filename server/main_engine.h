@@ -15,7 +15,8 @@ typedef struct engine_thread {
     /* own */
     pthread_t thread;
     _Atomic bool stop;
-    _Atomic uint64_t blocks; /* run so far */
+    _Atomic uint64_t blocks;        /* run so far */
+    _Atomic uint32_t worst_late_us; /* since somebody last took it */
 } engine_thread_t;
 
 /** Start it; the fields above "own" are set. @return false when the system gives no thread. */

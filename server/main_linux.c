@@ -6,6 +6,7 @@
  * Everything is allocated before the first block; afterwards the engine thread makes
  * no system call but its sleep.
  */
+#include "engine/base/version.h"
 #include "engine/board/board_linux.h"
 #include "engine/board/manifest.h"
 #include "engine/graph/twg1.h"
@@ -31,7 +32,9 @@ enum {
     GRAPH_BYTES = 32 * MB,
     MAX_LINKS = 64,
     MAX_WAIT_US = 100000, /* the longest nap between two looks at board and statistics */
-    REPORT_NS = 1000000000,
+    LATE_LOOK_MS = 1000,
+    LATE_TELL_MS = 10000, /* a busy machine must not bury the log */
+    NS_PER_MS = 1000000,
 };
 
 typedef struct daemon {
@@ -48,7 +51,7 @@ typedef struct daemon {
     engine_thread_t thread;
     bool printed; /* the line went to stderr in full: the server's copy is not for there */
     uint32_t late_told;
-    int64_t report_at_ns;
+    int64_t late_since_ns, late_look_ns, late_tell_ns; /* counted from, to be looked at and told of again at */
 } daemon_t;
 
 /* What a signal handler may touch: handlers run on the main thread, the others block signals. */
@@ -184,7 +187,7 @@ static bool open_server(daemon_t *d)
         .engine = d->engine,
         .crypto = &tw_crypto_mbedtls,
         .name = "tunewired",
-        .build = TW_DAEMON_VERSION,
+        .build = TW_VERSION,
         .boot_id = make_boot_id(),
         .max_frame = 64 * KB,
         .window = MB,
@@ -224,7 +227,10 @@ static const char *section_name(uint32_t section)
 static const char *graph_advice(const tw_fault_t *fault)
 {
     if (fault->err == TW_E_IMG_MAGIC) {
-        return "give an image, not a graph's text";
+        return "give an image: tunewire compile makes one of a graph's text";
+    }
+    if (fault->err == TW_E_IMG_SIZE || fault->err == TW_E_IMG_HEADER_CRC || fault->err == TW_E_IMG_PAYLOAD_CRC) {
+        return "the file is not whole: compile it again";
     }
     if (fault->section == TW_SEC_IOS + 1) {
         return "connect that IO otherwise with --io, or compile the graph for this platform";
@@ -303,20 +309,29 @@ static void announce(const daemon_t *d)
     fflush(stdout);
 }
 
+static void tell_late(daemon_t *d, const tw_engine_info_t *info, int64_t now_ns)
+{
+    char text[160];
+    const uint32_t late = info->late_blocks - d->late_told;
+    snprintf(text, sizeof text, "%u block%s late in %.0f s, worst by %u us, load %.1f %%: machine busy? see --priority",
+             late, late == 1 ? "" : "s", (double)(now_ns - d->late_since_ns) / 1e9,
+             atomic_exchange(&d->thread.worst_late_us, 0), info->load_permille / 10.0);
+    tw_server_log(d->server, TW_LOG_WARN, TW_SRC_GRAPH, text);
+    d->late_told = info->late_blocks;
+    d->late_since_ns = now_ns;
+    d->late_tell_ns = now_ns + (int64_t)LATE_TELL_MS * NS_PER_MS;
+}
+
 static void report_late(daemon_t *d, int64_t now_ns)
 {
-    if (now_ns < d->report_at_ns) {
+    tw_engine_info_t info;
+    if (now_ns < d->late_look_ns) {
         return;
     }
-    d->report_at_ns = now_ns + REPORT_NS;
-    tw_engine_info_t info;
+    d->late_look_ns = now_ns + (int64_t)LATE_LOOK_MS * NS_PER_MS;
     tw_engine_info(d->engine, &info);
-    if (info.late_blocks != d->late_told) {
-        char text[96];
-        snprintf(text, sizeof text, "%u blocks started late in the last second (load %u per mille)",
-                 info.late_blocks - d->late_told, info.load_permille);
-        tw_server_log(d->server, TW_LOG_WARN, TW_SRC_GRAPH, text);
-        d->late_told = info.late_blocks;
+    if (info.late_blocks != d->late_told && now_ns >= d->late_tell_ns) {
+        tell_late(d, &info, now_ns);
     }
 }
 
@@ -336,6 +351,7 @@ static int64_t keep_house(daemon_t *d, int64_t now_ns)
 
 static bool serve(daemon_t *d)
 {
+    d->late_since_ns = port_now_ns();
     tw_phy_tcp_alarm(d->phy, 0);
     while (!atomic_load(&ending)) {
         if (tw_phy_tcp_alarmed(d->phy) || tw_server_waiting(d->server)) {
@@ -352,7 +368,10 @@ static bool serve(daemon_t *d)
 static void report_end(const daemon_t *d)
 {
     tw_board_linux_stats_t io;
-    log_text(TW_LOG_INFO, "stopped after %llu blocks", (unsigned long long)atomic_load(&d->thread.blocks));
+    tw_engine_info_t info;
+    tw_engine_info(d->engine, &info);
+    log_text(TW_LOG_INFO, "stopped after %llu blocks, %u late", (unsigned long long)atomic_load(&d->thread.blocks),
+             info.late_blocks);
     for (unsigned i = 0; tw_board_linux_stats(d->board, i, &io); i++) {
         if (io.file[0] != '\0') {
             log_text(io.dropped != 0 ? TW_LOG_WARN : TW_LOG_INFO, "%s: %llu samples, %llu frames lost, %s", io.name,

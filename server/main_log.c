@@ -2,6 +2,7 @@
 #include "engine/base/bytes.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static uint32_t shown = 3;
@@ -17,7 +18,8 @@ static const struct {
 void log_open(uint32_t level)
 {
     shown = level;
-    colours = isatty(STDERR_FILENO) == 1;
+    const char *no_colour = getenv("NO_COLOR");
+    colours = isatty(STDERR_FILENO) == 1 && (no_colour == NULL || no_colour[0] == '\0');
 }
 
 void log_line(uint32_t level, const char *text)

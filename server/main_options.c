@@ -1,5 +1,6 @@
 #include "server/main_options.h"
 #include "engine/base/err.h"
+#include "engine/base/version.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -149,12 +150,13 @@ static int take(options_t *o, option_t option, const char *value)
     case OPT_HELP:
         return help();
     case OPT_VERSION:
-        puts("tunewired " TW_DAEMON_VERSION);
+        puts("tunewired " TW_VERSION);
         return 0;
     case OPT_COUNT:
         break;
     }
-    return ok ? GO_ON : usage("--%s %s: expected %s", rows[option].name, value, rows[option].value);
+    return ok ? GO_ON
+              : usage("--%s %s: expected %s: %s", rows[option].name, value, rows[option].value, rows[option].text);
 }
 
 static int find_option(const char *arg, size_t n)

@@ -3,8 +3,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TW_DAEMON_VERSION "1.0"
-
 enum { OPTIONS_MAX_IOS = 64 };
 
 typedef struct options {

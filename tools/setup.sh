@@ -9,6 +9,11 @@ cd "$(dirname "$0")/.."
 BUILD="gcc libc6-dev make dpkg-dev xz-utils nanopb protobuf-compiler python3 python3-protobuf libmbedtls-dev libjansson-dev"
 RUN="$BUILD alsa-utils python3-numpy"
 TEST="$RUN python3-pytest libcmocka-dev clang libclang-rt-14-dev clang-format cppcheck"
+SOURCES="nanopb"
+# A mirror that does not answer is told of within a minute, not after apt's own patience.
+NET="-o Acquire::Retries=1 -o Acquire::http::Timeout=15 -o Acquire::https::Timeout=15"
+LOG=build/setup.log
+
 case "${1:-build}" in
 build) want=$BUILD ;;
 run) want=$RUN ;;
@@ -16,40 +21,64 @@ test) want=$TEST ;;
 *) echo "usage: tools/setup.sh build|run|test" >&2; exit 2 ;;
 esac
 
+stop() {
+    printf '%s\n' "$@" >&2
+    exit 1
+}
+
+# The reasons apt gave, each once, without the list of files.
+reasons() {
+    grep -hE '^(E:|W: Failed|sudo:|dpkg:)|Temporary failure|Could not (resolve|connect)' "$@" 2>/dev/null |
+        sed -E 's/^[EW]: //; s/^Failed to fetch [^ ]+ +//; s/^[[:space:]]+//; /^Some index files/d' |
+        sort -u | head -n 4 | sed 's/^/  /' >&2
+}
+
+as_root_by_hand() {
+    echo "As root, once:"
+    echo "  apt-get update && apt-get install --no-install-recommends$missing"
+}
+
+no_mirror() {
+    reasons "$@"
+    stop "The Debian package mirror in /etc/apt/sources.list* cannot be reached (log: $1)." \
+        "Check the network (DNS, proxy), then run the same command again."
+}
+
+install_packages() {
+    sudo=
+    if [ "$(id -u)" != 0 ]; then
+        command -v sudo >/dev/null || stop "Tunewire needs these Debian packages:$missing" \
+            "You are neither root nor is there sudo. $(as_root_by_hand)" "then run the same command again."
+        sudo=sudo
+        sudo apt-get -v >/dev/null || stop "sudo did not let you in. $(as_root_by_hand)" "then run the same command again."
+    fi
+    echo "Installing Debian packages (log: $LOG):$missing"
+    mkdir -p build
+    # Some lists may be unreachable as long as one is there; what is missing then, install says.
+    $sudo apt-get -q $NET -o APT::Update::Error-Mode=any update >$LOG 2>&1 ||
+        grep -qE '^(Hit|Get):' $LOG || no_mirror $LOG
+    # An earlier run may have been interrupted between unpacking and setting up.
+    $sudo dpkg --configure -a >>$LOG 2>&1 || true
+    # shellcheck disable=SC2086
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get -q -y $NET install --no-install-recommends $missing >>$LOG 2>&1 || {
+        grep -qE 'Temporary failure|Could not (resolve|connect)' $LOG && no_mirror $LOG
+        reasons $LOG
+        stop "Could not install:$missing" "Log: $LOG. $(as_root_by_hand)"
+    }
+}
+
 missing=
 for p in $want; do
     dpkg-query -W -f='${db:Status-Abbrev}' "$p" 2>/dev/null | grep -q '^ii' || missing="$missing $p"
 done
-if [ -n "$missing" ]; then
-    sudo=
-    if [ "$(id -u)" != 0 ]; then
-        if ! command -v sudo >/dev/null 2>&1; then
-            echo "Tunewire needs these Debian packages:$missing" >&2
-            echo "Neither root nor sudo here. As root run:  apt-get install --no-install-recommends$missing" >&2
-            exit 1
-        fi
-        sudo=sudo
-    fi
-    echo "Installing Debian packages:$missing"
-    mkdir -p build
-    if ! { $sudo apt-get -q update && $sudo env DEBIAN_FRONTEND=noninteractive \
-            apt-get -q -y install --no-install-recommends $missing; } >build/setup.log 2>&1; then
-        tail -n 15 build/setup.log >&2
-        echo "Could not install:$missing" >&2
-        echo "Is the package mirror reachable? Full log: build/setup.log. Run the same command again when it is." >&2
-        exit 1
-    fi
-fi
+[ -z "$missing" ] || install_packages
 
-sources=
-for p in nanopb; do
-    [ -e "build/src/$p" ] || sources="$sources $p"
+missing=
+for p in $SOURCES; do
+    [ -e "build/src/$p" ] || missing="$missing $p"
 done
-if [ -n "$sources" ]; then
-    echo "Fetching Debian source packages:$sources"
+if [ -n "$missing" ]; then
+    echo "Fetching Debian source packages:$missing"
     # shellcheck disable=SC2086
-    if ! tools/apt_src.sh $sources; then
-        echo "Could not fetch:$sources. Is the package mirror reachable? Run the same command again when it is." >&2
-        exit 1
-    fi
+    tools/apt_src.sh $missing || exit 1
 fi

@@ -50,7 +50,7 @@ typedef struct io {
     uint32_t out_rate_hz;
     bool out_failed;
     uint64_t refused; /* frames that did not reach the file */
-    uint64_t lost_told;
+    uint64_t lost_told, tell_at_ms;
 } io_t;
 
 /* A change of a gpio output on its way to the log. */
@@ -59,7 +59,7 @@ typedef struct gpio_change {
     uint32_t index, value;
 } gpio_change_t;
 
-enum { GPIO_RING_BYTES = 65536, SERVICE_BYTES = 1 << 18 };
+enum { GPIO_RING_BYTES = 65536, SERVICE_BYTES = 1 << 18, TELL_MS = 10000 };
 
 struct tw_board_linux {
     tw_board_t board;

@@ -239,14 +239,17 @@ static void record_frame(io_t *io, const uint8_t *record, uint32_t n)
     }
 }
 
-static void tell_losses(io_t *io)
+/* The first at once, then what came together: a full disk must not fill a log too. */
+static void tell_losses(io_t *io, bool last)
 {
+    const uint64_t now_ms = io->board->synced_ms;
     const uint64_t lost = atomic_load_explicit(&io->dropped, memory_order_relaxed) + io->refused;
-    if (lost != io->lost_told) {
+    if (lost != io->lost_told && (last || now_ms >= io->tell_at_ms)) {
         board_log(io->board, TW_BOARD_WARN, "%s: %llu frames not recorded (%llu in all): %s", io->as->name,
                   (unsigned long long)(lost - io->lost_told), (unsigned long long)lost,
                   io->refused != 0 ? "the file does not take them" : "the disk is too slow");
         io->lost_told = lost;
+        io->tell_at_ms = now_ms + TELL_MS;
     }
 }
 
@@ -261,7 +264,7 @@ static bool out_service(io_t *io, bool sync)
     }
     char why[TW_WAV_WHY];
     if (sync) {
-        tell_losses(io);
+        tell_losses(io, false);
         if (!io->out_failed && !tw_wav_sync(io->out, why)) {
             io->out_failed = true;
             board_log(io->board, TW_BOARD_ERROR, "%s: recording ends: %s", io->as->name, why);
@@ -278,7 +281,7 @@ static void out_close(io_t *io)
         board_log(io->board, TW_BOARD_ERROR, "%s: %s", io->as->name, why);
     }
     io->out = NULL;
-    tell_losses(io);
+    tell_losses(io, true);
     free(io->ring_memory);
 }
 

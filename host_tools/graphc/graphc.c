@@ -89,7 +89,7 @@ bool tw_graphc(const char *path, const tw_graphc_opts_t *opts, tw_graphc_out_t *
     const char *top = o->platform != NULL ? o->platform : find_platform(path, found, sizeof found) ? found : NULL;
     if (top == NULL) {
         tw_diag(&out->diags, false, path, 0, 0,
-                "no platform given, and no platform/top_manifest_computer.txt near the graph");
+                "no platform/top_manifest_computer.txt in or beside its folder: name one with --platform TOP");
         return false;
     }
     if (!tw_platform_read(&platform, top, &out->diags)) {

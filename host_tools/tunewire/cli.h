@@ -10,8 +10,6 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#define TW_CLI_VERSION "1.0"
-
 /* Exit codes; documented in docs/CLI.md. */
 enum {
     CLI_OK = 0,
@@ -49,7 +47,7 @@ enum { CLI_GIVEN_MAX = 64, CLI_ARGS_MAX = 512 };
 
 struct tw_cli {
     FILE *out, *err;
-    bool json, colour, err_tty, out_tty;
+    bool json, colour, err_colour, err_tty, out_tty;
     const volatile sig_atomic_t *stop;
     const tw_verb_t *verb;
     const char *args[CLI_ARGS_MAX];

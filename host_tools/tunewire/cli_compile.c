@@ -21,7 +21,7 @@ bool cli_compile(tw_cli_t *cli, const char *path, tw_bytes_t *image, char **repo
         return false;
     }
     const bool ok = tw_graphc(path, &opts, out);
-    tw_diags_print(&out->diags, cli->err, cli->err_tty);
+    tw_diags_print(&out->diags, cli->err, cli->err_colour);
     if (ok && !tw_bytes_add(image, out->image, out->bytes)) {
         (void)cli_fail(cli, CLI_INPUT, path, "", "out of memory");
     } else if (!ok) {

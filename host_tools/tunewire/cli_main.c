@@ -1,4 +1,5 @@
 /* cli_main.c - from a command line to one verb's function, and the connection it may need. */
+#include "engine/base/version.h"
 #include "host_tools/tunewire/cli.h"
 #include <stdlib.h>
 #include <unistd.h>
@@ -51,7 +52,7 @@ static bool arguments_fit(tw_cli_t *cli)
 static int run_verb(tw_cli_t *cli)
 {
     if (cli_option(cli, "--version")) {
-        (void)fprintf(cli->out, "tunewire %s\n", TW_CLI_VERSION);
+        (void)fprintf(cli->out, "tunewire %s\n", TW_VERSION);
         return CLI_OK;
     }
     if (!cli->verb || cli_option(cli, "--help")) {
@@ -88,7 +89,10 @@ int tw_cli_main(int argc, char *const *argv, FILE *out, FILE *err, const volatil
     cli->json = wants_json(argc, argv);
     cli->out_tty = isatty(fileno(out)) == 1;
     cli->err_tty = isatty(fileno(err)) == 1;
-    cli->colour = cli->out_tty && !cli->json && !getenv("NO_COLOR");
+    const char *no_colour = getenv("NO_COLOR");
+    const bool colour = !no_colour || !no_colour[0];
+    cli->colour = colour && cli->out_tty && !cli->json;
+    cli->err_colour = colour && cli->err_tty;
     const int code = cli_parse(cli, argc, argv) ? run_verb(cli) : cli->exit;
     tw_client_close(cli->c);
     free(cli->nodes.rows);

@@ -22,7 +22,7 @@ static json_t *error_json(int code, const char *text, const char *where, const c
 static int report(tw_cli_t *cli, int code, const char *text, const char *where, const char *hint,
                   const tw_client_error_t *e)
 {
-    const char *red = cli->err_tty ? "\033[1;31m" : "", *plain = cli->err_tty ? "\033[0m" : "";
+    const char *red = cli->err_colour ? "\033[1;31m" : "", *plain = cli->err_colour ? "\033[0m" : "";
     (void)fprintf(cli->err, "%stunewire:%s %s: %s%s%s\n", red, plain, text, where, hint[0] ? ": " : "", hint);
     if (cli->json) {
         cli_json_line(cli, error_json(code, text, where, hint, e));

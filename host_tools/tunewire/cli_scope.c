@@ -1,4 +1,4 @@
-/* cli_scope.c - see cli_scope.h. A braille character is 2 x 4 dots, U+2800 + one bit a dot. */
+/* cli_scope.c - see cli_scope.h. A character is 2 x 4 dots. */
 #include "host_tools/tunewire/cli_scope.h"
 #include <math.h>
 #include <stdio.h>
@@ -81,21 +81,41 @@ static unsigned column_dots(float lo, float hi, float scale)
     return dots;
 }
 
-void cli_trace_row(const tw_trace_t *t, unsigned first, unsigned columns, unsigned row, float scale, char *out)
+/* The upper and the lower half of a character are all that ASCII has. */
+static char ascii_cell(unsigned dots)
+{
+    static const char cells[] = {' ', '\'', '.', ':'};
+    return cells[((dots & 0x3) != 0) | ((dots & 0xC) != 0) << 1];
+}
+
+/* U+2800 + one bit a dot. */
+static char *put_braille(char *out, unsigned left, unsigned right)
 {
     static const uint8_t bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
+    unsigned cell = 0;
+    for (unsigned y = 0; y < 4; y++) {
+        cell |= (left >> y & 1 ? bits[y][0] : 0u) | (right >> y & 1 ? bits[y][1] : 0u);
+    }
+    *out++ = (char)0xE2;
+    *out++ = (char)(0xA0 | cell >> 6);
+    *out++ = (char)(0x80 | (cell & 0x3F));
+    return out;
+}
+
+void cli_trace_row(const tw_trace_t *t, unsigned first, unsigned columns, unsigned row, float scale, bool utf8,
+                   char *out)
+{
     for (unsigned c = 0; c < columns; c++) {
-        unsigned cell = 0;
+        unsigned dots[2];
         for (unsigned x = 0; x < 2; x++) {
             const unsigned i = ring(first + 2 * c + x);
-            const unsigned dots = column_dots(t->lo[i], t->hi[i], scale) >> (4 * row);
-            for (unsigned y = 0; y < 4; y++) {
-                cell |= dots >> y & 1 ? bits[y][x] : 0;
-            }
+            dots[x] = column_dots(t->lo[i], t->hi[i], scale) >> (4 * row) & 0xF;
         }
-        *out++ = (char)0xE2; /* UTF-8 of U+2800 + cell */
-        *out++ = (char)(0xA0 | cell >> 6);
-        *out++ = (char)(0x80 | (cell & 0x3F));
+        if (utf8) {
+            out = put_braille(out, dots[0], dots[1]);
+        } else {
+            *out++ = ascii_cell(dots[0] | dots[1]);
+        }
     }
     *out = '\0';
 }

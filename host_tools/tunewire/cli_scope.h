@@ -32,9 +32,11 @@ float cli_trace_hold(tw_trace_t *t, double now_s);
 /** First point to draw so that a rising zero crossing stands at the left; for single samples. */
 unsigned cli_trace_trigger(const tw_trace_t *t, unsigned points);
 /**
- * Row `row` of SCOPE_ROWS, `columns` braille characters of two points each, scaled so that `scale` fills it.
- * @param out  room for 3 * columns + 1 bytes
+ * Row `row` of SCOPE_ROWS, `columns` characters of two points each, scaled so that `scale` fills it.
+ * @param utf8  braille, four dots high; else one of " .':" where the terminal knows nothing but ASCII
+ * @param out   room for 3 * columns + 1 bytes
  */
-void cli_trace_row(const tw_trace_t *t, unsigned first, unsigned columns, unsigned row, float scale, char *out);
+void cli_trace_row(const tw_trace_t *t, unsigned first, unsigned columns, unsigned row, float scale, bool utf8,
+                   char *out);
 /** "[#####-----|  ]": a bar from -60 to 0 dBFS with the held peak; `width` characters inside. */
 void cli_meter(float level_db, float held_db, unsigned width, char *out, size_t cap);

@@ -22,3 +22,5 @@ bool cli_design(tw_cli_t *cli, double rate_hz, tw_cascade_t *out);
 bool cli_filter_block(tw_cli_t *cli, const char *node, const tw_params_t *params, const tw_cascade_t *cascade,
                       tw_bytes_t *block, double *error);
 int cli_set_filter(tw_cli_t *cli);
+/** The block --at names, "+N" counted from the one the device is at; 0 without it. @return false after printing why */
+bool cli_set_at(tw_cli_t *cli, uint64_t *tick);

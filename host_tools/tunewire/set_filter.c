@@ -242,15 +242,14 @@ static bool stream_rate(tw_cli_t *cli, const tunewire_v1_NodeInfo *node, double 
 static int send_block(tw_cli_t *cli, const tunewire_v1_NodeInfo *node, const tw_bytes_t *block, double rate,
                       unsigned stages, double error)
 {
-    double at;
-    uint64_t tick;
+    uint64_t at, tick;
     tunewire_v1_ParamAck ack;
     tunewire_v1_TxnRep txn;
-    if (!cli_option_number(cli, "--at", 1, 9e15, 0, &at)) {
+    if (!cli_set_at(cli, &at)) {
         return cli->exit;
     }
     const tw_set_op_t op = {node->node, TW_CLIENT_ALL, 0, (uint32_t)block->n, block->data};
-    const bool ok = at > 0 ? tw_client_set_many(cli->c, &op, 1, (uint64_t)at, &txn, NULL)
+    const bool ok = at > 0 ? tw_client_set_many(cli->c, &op, 1, at, &txn, NULL)
                            : tw_client_set(cli->c, 0, op.node, op.index, op.type, op.value, op.n, &ack);
     if (!ok) {
         return cli_fail_client(cli, node->name);

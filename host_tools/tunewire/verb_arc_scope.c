@@ -32,6 +32,7 @@ typedef struct scope {
     tunewire_v1_SubReq_Mode mode;
     unsigned columns, lines; /* of the terminal, what we use of it */
     unsigned drawn;          /* lines of the last picture */
+    bool utf8;
     view_t views[ARCS_MAX];
     int n;
 } scope_t;
@@ -193,11 +194,24 @@ static void draw_trace(scope_t *s, view_t *v, unsigned ch, double now)
     const float scale = scale_of(t, first, points);
     draw_head(s, v, ch, level_of(s, t), cli_trace_hold(t, now), scale);
     for (unsigned r = 0; r < SCOPE_ROWS; r++) {
-        cli_trace_row(t, first, s->columns, r, scale, row);
+        cli_trace_row(t, first, s->columns, r, scale, s->utf8, row);
         (void)fputs(row, s->cli->out);
         end_line(s);
     }
     cli_trace_mark(t);
+}
+
+/* As the C library decides, without its locales: in minimal systems they are not installed. */
+static bool speaks_utf8(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < TW_COUNT(names); i++) {
+        const char *v = getenv(names[i]);
+        if (v && v[0]) {
+            return strcasestr(v, "utf-8") || strcasestr(v, "utf8");
+        }
+    }
+    return false;
 }
 
 static void measure_terminal(scope_t *s)
@@ -377,6 +391,7 @@ int verb_arc_scope(tw_cli_t *cli)
     }
     s->cli = cli;
     s->mode = mode;
+    s->utf8 = speaks_utf8();
     measure_terminal(s);
     const bool hide = cli->out_tty && !cli->json;
     int code = CLI_OK;

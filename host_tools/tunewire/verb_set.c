@@ -177,7 +177,9 @@ static int send_all(tw_cli_t *cli, const assign_t *a, unsigned n, uint64_t at)
     const bool ok = tw_client_set_many(cli->c, ops, n, at, &txn, &failed);
     free(ops);
     if (!ok) {
-        return cli_fail_client(cli, failed < n ? a[failed].name : "nothing was set");
+        const tw_client_error_t *e = tw_client_error(cli->c);
+        const bool refused = e->kind == TW_CLIENT_DEVICE && e->status != TW_ST_DEADLINE_EXCEEDED;
+        return cli_fail_client(cli, failed < n ? a[failed].name : refused ? "nothing was set" : "--at");
     }
     return print_result(cli, a, n, txn.applied_tick);
 }
@@ -191,14 +193,31 @@ static int send_one(tw_cli_t *cli, const assign_t *a)
     return print_result(cli, a, 1, ack.applied_tick);
 }
 
+bool cli_set_at(tw_cli_t *cli, uint64_t *tick)
+{
+    double n;
+    tunewire_v1_GraphInfo g = {.ticks = 0};
+    const char *text = cli_option(cli, "--at");
+    const bool from_now = text && text[0] == '+';
+    if (!cli_option_number(cli, "--at", 1, 9e15, 0, &n)) {
+        return false;
+    }
+    if (from_now && !tw_client_graph_info(cli->c, &g)) {
+        (void)cli_fail_client(cli, NULL);
+        return false;
+    }
+    *tick = (uint64_t)n + g.ticks;
+    return true;
+}
+
 int verb_set(tw_cli_t *cli)
 {
-    double at;
+    uint64_t at;
     unsigned n;
     if (cli_wants_filter(cli)) {
         return cli_set_filter(cli);
     }
-    if (!cli_option_number(cli, "--at", 1, 9e15, 0, &at)) {
+    if (!cli_set_at(cli, &at)) {
         return cli->exit;
     }
     assign_t *a = calloc((size_t)cli->n_args, sizeof *a);
@@ -209,7 +228,7 @@ int verb_set(tw_cli_t *cli)
     if (!read_all(cli, a, &n)) {
         code = cli->exit;
     } else {
-        code = n == 1 && at == 0 ? send_one(cli, a) : send_all(cli, a, n, (uint64_t)at);
+        code = n == 1 && at == 0 ? send_one(cli, a) : send_all(cli, a, n, at);
     }
     free(a);
     return code;

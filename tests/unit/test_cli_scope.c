@@ -15,7 +15,7 @@ static unsigned dots_of(const tw_trace_t *t, unsigned first, unsigned columns, u
     char row[3 * SCOPE_COLUMNS_MAX + 1];
     unsigned dots = 0;
     for (unsigned r = 0; r < SCOPE_ROWS; r++) {
-        cli_trace_row(t, first, columns, r, 1, row);
+        cli_trace_row(t, first, columns, r, 1, true, row);
         assert_int_equal(strlen(row), 3 * columns);
         const uint8_t *c = (const uint8_t *)row + 3 * (px / 2);
         const unsigned code = (c[0] & 15u) << 12 | (c[1] & 63u) << 6 | (c[2] & 63u);
@@ -49,6 +49,33 @@ static void a_point_covers_the_dots_of_its_range(void **state)
         const unsigned dots = dots_of(&t, 0, 1, 0);
         if (dots != cases[i].dots) {
             fail_msg("%s: %04x instead of %04x", cases[i].why, dots, cases[i].dots);
+        }
+    }
+}
+
+static void without_utf8_a_row_is_ascii_of_the_same_width(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *why;
+        float lo, hi;
+        const char *cells; /* one a row */
+    } cases[] = {
+        {"upper half of the second row", 0.3f, 0.4f, " '  "},
+        {"lower half of the third row", -0.4f, -0.3f, "  . "},
+        {"everything", -1, 1, "::::"},
+        {"full scale up", 1, 1, "'   "},
+    };
+    for (size_t i = 0; i < TW_COUNT(cases); i++) {
+        tw_trace_t t = {0};
+        cli_trace_add(&t, cases[i].lo, cases[i].hi, 0);
+        cli_trace_add(&t, cases[i].lo, cases[i].hi, 0);
+        for (unsigned r = 0; r < SCOPE_ROWS; r++) {
+            char row[3 * SCOPE_COLUMNS_MAX + 1];
+            cli_trace_row(&t, 0, 1, r, 1, false, row);
+            if (strlen(row) != 1 || row[0] != cases[i].cells[r]) {
+                fail_msg("%s: row %u is '%s'", cases[i].why, r, row);
+            }
         }
     }
 }
@@ -190,6 +217,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_point_covers_the_dots_of_its_range),
+        cmocka_unit_test(without_utf8_a_row_is_ascii_of_the_same_width),
         cmocka_unit_test(the_picture_stands_at_a_rising_zero_crossing),
         cmocka_unit_test(level_and_peak_are_those_of_the_points),
         cmocka_unit_test(a_peak_is_held_then_falls),
