@@ -1,4 +1,4 @@
-"""The command line as it is typed: every example of the help, JSON, a device that is not there or goes, Ctrl-C, terminals."""
+"""The command line as it is typed: every example of the help, JSON, no device, a device that dies, Ctrl-C."""
 import fcntl
 import json
 import os
@@ -68,8 +68,9 @@ def test_every_example_of_every_help_works(device, clone):
     assert ran > 40
 
 
-JSON = ["info", "nodes", "arcs", "params", "get amplifier.0", "set amplifier.0.gain_db=-6", "set filter.0 --lowpass 1kHz",
-        "preset filter.0 1", "stop", "step 3", "start", "reset", "arc list", "arc read 1", "arc scope 1 --once",
+JSON = ["info", "nodes", "arcs", "params", "get amplifier.0", "set amplifier.0.gain_db=-6",
+        "set filter.0 --lowpass 1kHz", "preset filter.0 1", "stop", "step 3", "start", "reset", "arc list", "arc read 1",
+        "arc scope 1 --once",
         "script list", "script run 0", "log", "ping -c 2 -i 1", "stats", "schema", "unload"]
 
 
@@ -107,8 +108,9 @@ def test_at_counts_from_now(device):
 
 
 def test_a_server_that_dies_ends_what_watches_it(device, tmp_path):
-    lines = (("arc", "scope", "0"), ("arc", "record", "0", tmp_path / "r.wav"), ("log", "--follow"), ("ping", "-c", "9999"))
-    running = [subprocess.Popen([TOOL, "-t", device.uri, *map(str, line)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    lines = (("arc", "scope", "0"), ("arc", "record", "0", str(tmp_path / "r.wav")), ("log", "--follow"),
+             ("ping", "-c", "9999"))
+    running = [subprocess.Popen([TOOL, "-t", device.uri, *line], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 text=True) for line in lines]
     time.sleep(0.6)
     device.kill()
@@ -118,16 +120,16 @@ def test_a_server_that_dies_ends_what_watches_it(device, tmp_path):
     assert len(read_wav(tmp_path / "r.wav")) >= 4800  # what came before is kept
 
 
-@pytest.mark.parametrize("line,code", [(("arc", "scope", "0"), 0), (("log", "--follow"), 0), (("log", "-f", "--level", "warn"), 0),
-                                       (("arc", "record", "0", "FILE"), 0), (("ping", "-c", "9999"), 0)])
-def test_ctrl_c_ends_watching_cleanly(device, tmp_path, line, code):
-    line = [str(tmp_path / "r.wav") if w == "FILE" else w for w in line]
+@pytest.mark.parametrize("line", ["arc scope 0", "log --follow", "log -f --level warn", "arc record 0 FILE",
+                                  "ping -c 9999"])
+def test_ctrl_c_ends_watching_cleanly(device, tmp_path, line):
+    line = [str(tmp_path / "r.wav") if w == "FILE" else w for w in line.split()]
     p = subprocess.Popen([TOOL, "-t", device.uri, *line], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     time.sleep(0.5)
     start = time.monotonic()
     p.send_signal(signal.SIGINT)
     _, err = p.communicate(timeout=5)
-    assert p.returncode == code and err == "" and time.monotonic() - start < 1
+    assert p.returncode == 0 and err == "" and time.monotonic() - start < 1
     if "record" in line:
         assert len(read_wav(line[-1])) >= 9600
     with subprocess.Popen([TOOL, "-t", device.uri, "info"], stdout=subprocess.PIPE) as after:
@@ -166,7 +168,8 @@ def plain(text):
 
 @pytest.mark.parametrize("columns", [20, 40, 80, 200])
 def test_the_scope_never_is_wider_than_the_terminal(device, columns):
-    code, seen = on_terminal("arc", "scope", "0", "2", "--seconds", "0.5", uri=device.uri, columns=columns, LC_ALL="C.UTF-8")
+    code, seen = on_terminal("arc", "scope", "0", "2", "--seconds", "0.5", uri=device.uri, columns=columns,
+                             LC_ALL="C.UTF-8")
     assert code == 0
     # The first picture may come before the terminal has its size.
     pictures = seen.split("\x1b[H\x1b[2J")[-1]
@@ -174,7 +177,8 @@ def test_the_scope_never_is_wider_than_the_terminal(device, columns):
     assert max(widths) <= max(columns, 22) and "\u2800" in seen
 
 
-@pytest.mark.parametrize("env", [{"LC_ALL": "C"}, {"LC_ALL": "", "LC_CTYPE": "", "LANG": "POSIX"}, {"LC_ALL": "de_DE.ISO-8859-1"}])
+@pytest.mark.parametrize("env", [{"LC_ALL": "C"}, {"LC_ALL": "", "LC_CTYPE": "", "LANG": "POSIX"},
+                                 {"LC_ALL": "de_DE.ISO-8859-1"}])
 def test_without_utf8_the_scope_is_ascii(device, env):
     code, seen = on_terminal("arc", "scope", "0", "--seconds", "0.5", uri=device.uri, **env)
     assert code == 0 and seen.isascii() and ":" in plain(seen)
