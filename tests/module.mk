@@ -64,8 +64,8 @@ fuzz: ## search with libFuzzer: make fuzz [ONLY=frame] [SECONDS_EACH=300]
 	done
 
 PROGRAMS += bench_rpc
-bench_rpc.src := tests/bench/bench_rpc.c
-bench_rpc.libs := protocol base hosted
+bench_rpc.src := $(wildcard tests/bench/*.c)
+bench_rpc.libs := protocol board base hosted
 bench: ## ratios against named peers: make bench [ONLY=rpc_setparam]; also in build/bench.json
 	@tools/setup.sh build
 	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS) bench_rpc)
