@@ -541,6 +541,6 @@ def _translate(source: Source, verb: Tuple[str, ...]) -> bytes:
         out = os.path.join(d, "out.bin")
         run = subprocess.run([tool, *verb, path, "-o", out], capture_output=True, text=True)
         if run.returncode:
-            raise TunewireError(f"{path}:\n{run.stderr.strip()}")
+            raise TunewireError(run.stderr.strip())
         with open(out, "rb") as f:
             return f.read()
