@@ -5,7 +5,9 @@ import sys
 import pytest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "..", "host_tools", "python"), HERE]
+sys.path.insert(0, HERE)
+if not os.environ.get("TUNEWIRE_INSTALLED"):  # else the package that pip installed is meant
+    sys.path.insert(0, os.path.join(HERE, "..", "..", "host_tools", "python"))
 
 
 @pytest.fixture(autouse=True)

@@ -88,7 +88,8 @@ class Link:
             n = min(step, len(blob) - at)
             while window < n + 8:
                 window += int.from_bytes(self.frame(frames.CREDIT), "little")
-            self.send(data(stream, at.to_bytes(8, "little") + blob[at:at + n], frames.FIN if at + n == len(blob) else 0))
+            last = frames.FIN if at + n == len(blob) else 0
+            self.send(data(stream, at.to_bytes(8, "little") + blob[at:at + n], last))
             window, at = window - n - 8, at + n
         if not blob:
             self.send(data(stream, b"", frames.FIN))

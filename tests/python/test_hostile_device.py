@@ -7,7 +7,7 @@ import pytest
 import tunewire
 from tunewire import frames, schema
 
-TIMEOUT = 0.4
+TIMEOUT = 0.5
 
 
 def connect(uri, **kw):
@@ -112,7 +112,8 @@ def dripping_schema(link):
         time.sleep(TIMEOUT / 8)
 
 
-@pytest.mark.parametrize("script, error", [(endless_schema, tunewire.ProtocolError), (dripping_schema, tunewire.Timeout)])
+@pytest.mark.parametrize("script, error", [
+    (endless_schema, tunewire.ProtocolError), (dripping_schema, tunewire.Timeout)])
 def test_an_endless_stream_ends_in_time(script, error):
     with peer.device(script) as uri:
         start = time.monotonic()
@@ -124,7 +125,8 @@ def test_an_endless_stream_ends_in_time(script, error):
 @pytest.mark.parametrize("why, make, error", [
     ("replies nobody asked for", lambda: peer.reply(4242, bytes(60000)), tunewire.Timeout),
     ("data of streams nobody opened", lambda: peer.data(8, bytes(60000)), tunewire.Timeout),
-    ("credit for streams nobody opened", lambda: frames.pack(frames.CREDIT, 9, 0, b"\0\0\1\0") * 2000, tunewire.Timeout),
+    ("credit for streams nobody opened", lambda: frames.pack(frames.CREDIT, 9, 0, b"\0\0\1\0") * 2000,
+     tunewire.Timeout),
     ("a message without an end", lambda: frames.pack(frames.REPLY, 0, frames.MORE, bytes(60000)),
      tunewire.ProtocolError),
     ("noise", lambda: b"\xa5\x00" * 30000, tunewire.Timeout),
@@ -173,7 +175,8 @@ def test_a_gap_in_a_byte_stream_is_data_loss():
 
 def test_a_damaged_piece_spoils_its_message_and_only_that():
     def pieces(stream, texts, damage=None):
-        out = [frames.pack(frames.DATA, stream, frames.MORE if i + 1 < len(texts) else 0, t) for i, t in enumerate(texts)]
+        flags = [frames.MORE] * (len(texts) - 1) + [0]
+        out = [frames.pack(frames.DATA, stream, f, t) for f, t in zip(flags, texts)]
         if damage is not None:
             out[damage] = out[damage][:-1] + bytes([out[damage][-1] ^ 1])
         return b"".join(out)
@@ -181,7 +184,8 @@ def test_a_damaged_piece_spoils_its_message_and_only_that():
     def script(link):
         link.schema()
         link.send(peer.reply(link.call()[0], stream=4), pieces(4, (b"aa", b"bb", b"cc")),
-                  pieces(4, (b"aa", b"bb", b"cc"), 1), b"noise", pieces(4, (b"dd", b"ee")), peer.data(4, b"", frames.FIN))
+                  pieces(4, (b"aa", b"bb", b"cc"), 1), b"noise", pieces(4, (b"dd", b"ee")),
+                  peer.data(4, b"", frames.FIN))
         peer.wait_closed(link)
     with peer.device(script) as uri, connect(uri) as dev:
         assert dev.conn.messages(dev.conn.call("Log.Read"), bytes, 9) == [b"aabbcc", b"ddee"]
@@ -211,7 +215,7 @@ def test_a_response_that_does_not_decode_is_a_protocol_error(body):
         dev.info()
 
 
-@pytest.mark.parametrize("code, error", [(c.code, c) for c in tunewire.errors.BY_CODE.values()] + [(77, tunewire.DeviceError)])
+@pytest.mark.parametrize("code, error", [*tunewire.errors.BY_CODE.items(), (77, tunewire.DeviceError)])
 def test_each_status_is_its_own_exception_with_its_place(code, error):
     def script(link):
         link.schema()

@@ -331,7 +331,8 @@ class Device:
         """Param.Set with encoded bytes; long values go by stream. Returns the tick."""
         c, s = self.conn, self.conn.schema
         if len(value) <= INLINE_MAX:
-            return self.staged("Param.Set", s.ParamSet(node=node, index=index, type=raw, value=value), what).applied_tick
+            request = s.ParamSet(node=node, index=index, type=raw, value=value)
+            return self.staged("Param.Set", request, what).applied_tick
         stream = c.open_stream()
         try:
             request = s.ParamSet(node=node, index=index, type=raw, stream=stream)
