@@ -61,6 +61,18 @@ tw_deferred_t *tw_defer(tw_call_t *c, tw_wait_kind_t kind)
     return d;
 }
 
+bool tw_hand_over(tw_call_t *c, tw_deferred_t *d, tw_err_t err)
+{
+    if (err == TW_OK) {
+        (void)tw_engine_publish(c->s->e);
+        return true;
+    }
+    tw_engine_drop(c->s->e);
+    tw_undefer(c->s, d);
+    tw_fail(c, err, 0, err == TW_E_QUEUE_FULL ? TW_TEXT_QUEUE_FULL : "nothing was changed");
+    return false;
+}
+
 void tw_undefer(tw_server_t *s, tw_deferred_t *d)
 {
     const uint16_t i = (uint16_t)(d - s->deferred);

@@ -47,13 +47,9 @@ void tw_on_arc_read(tw_call_t *c, const void *request)
     if (d == NULL) {
         return;
     }
-    const tw_err_t err = tw_engine_put_arc_read(c->s->e, d->token, q->arc, limit);
-    if (err != TW_OK) {
-        tw_undefer(c->s, d);
-        tw_fail(c, err, 0, NULL);
+    if (!tw_hand_over(c, d, tw_engine_put_arc_read(c->s->e, d->token, q->arc, limit))) {
         return;
     }
-    (void)tw_engine_publish(c->s->e);
     d->a = q->arc;
 }
 
@@ -85,7 +81,7 @@ static void send_all(tw_conn_t *conn, uint16_t stream, const uint8_t *data, uint
 void tw_done_arc_read(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r)
 {
     if (r->err != TW_OK) {
-        tw_fail(c, r->err, d->a, NULL);
+        tw_fail(c, r->err, d->a, TW_TEXT_GRAPH_WENT);
         return;
     }
     if (c->peer == NULL || !room_for(&c->peer->conn, r->bytes)) {

@@ -328,6 +328,13 @@ void tw_list_total(tw_rpc_list_t *l, uint32_t field, uint32_t total);
 void tw_deferred_init(tw_server_t *s);
 /** NULL: none free; the call has been answered BUSY. */
 tw_deferred_t *tw_defer(tw_call_t *c, tw_wait_kind_t kind);
+/**
+ * The commands of a deferred call are put, or not (`err`): publish them.
+ * @return false: nothing is queued, the call was answered
+ */
+bool tw_hand_over(tw_call_t *c, tw_deferred_t *d, tw_err_t err);
+#define TW_TEXT_QUEUE_FULL "it takes no more before its next block"
+#define TW_TEXT_GRAPH_WENT "the graph changed before this was done"
 /** Forget it without an answer. */
 void tw_undefer(tw_server_t *s, tw_deferred_t *d);
 tw_deferred_t *tw_deferred_by_token(tw_server_t *s, uint32_t token);
