@@ -158,6 +158,9 @@ void tw_deferred_reply(tw_server_t *s, const tw_engine_reply_t *r)
     case TW_WAIT_ARC_READ:
         tw_done_arc_read(&c, &d, r);
         break;
+    case TW_WAIT_ARC_WRITE:
+        tw_done_arc_write(&c, &d, r);
+        break;
     case TW_WAIT_VALUE:
     case TW_WAIT_AUTH:
         break; /* the engine does not know these */

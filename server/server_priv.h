@@ -151,6 +151,7 @@ typedef enum tw_wait_kind {
     TW_WAIT_SCRIPT,
     TW_WAIT_COMMIT,
     TW_WAIT_ARC_READ,
+    TW_WAIT_ARC_WRITE,
     TW_WAIT_VALUE, /* for the client's upload */
     TW_WAIT_AUTH,  /* for time to pass */
 } tw_wait_kind_t;
@@ -498,3 +499,4 @@ void tw_done_script(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_
 void tw_done_stop(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
 void tw_done_commit(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
 void tw_done_arc_read(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
+void tw_done_arc_write(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);

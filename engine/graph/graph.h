@@ -159,6 +159,9 @@ tw_err_t tw_graph_check_script(const tw_graph_t *g, uint32_t script, const uint8
                                tw_fault_t *fault);
 /** Remember what checked code calls, for later checks: before it is handed to the thread that installs it. */
 void tw_graph_note_calls(tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t bytes);
+/** Append whole frames to an arc between two blocks, as far as it has room: no policy acts, nothing in it is lost.
+ *  @return bytes taken */
+uint32_t tw_graph_write_arc(tw_graph_t *g, uint32_t arc, const uint8_t *data, uint32_t bytes);
 /** Install checked code, re-enable the script. */
 void tw_graph_set_script(tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t bytes);
 void tw_graph_enable_script(tw_graph_t *g, uint32_t script, bool on);
