@@ -194,7 +194,7 @@ static void expire_one(tw_server_t *s, tw_deferred_t *at)
         return;
     }
     if (d.kind == TW_WAIT_VALUE && c.peer != NULL) {
-        tw_stream_fail(c.peer, (uint16_t)d.d, TW_E_TIMEOUT, s->upload_used);
+        tw_stream_end(c.peer, (uint16_t)d.d, TW_E_TIMEOUT, s->upload_used);
     }
     tw_count(s, TW_CNT_LATE);
     tw_fail(&c, TW_E_TIMEOUT, 0, d.committed ? "handed to the engine, it may still happen" : "nothing was changed");

@@ -243,6 +243,42 @@ static void a_watcher_of_everything_who_stops_reading_harms_nobody_and_is_cut(vo
     bench_leave(other);
 }
 
+static void the_end_of_a_stream_reaches_a_client_that_was_behind(void **state)
+{
+    (void)state;
+    static uint8_t img[32768];
+    tunewire_v1_GraphInfo info;
+    wire_client_t *other = bench_client(&b);
+    wire_stream_t *watched[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        const tunewire_v1_SubReq q = {.arc = 1};
+        watched[i] = subscribe(w, &q);
+    }
+    const uint16_t upload = wire_open_stream(w, 0);
+    w->stream = upload;
+    const tunewire_v1_BlobOpen open = {.size = 100};
+    assert_int_equal(wire_call(w, TW_M_Blob_Open, PB(BlobOpen), &open, NULL, NULL), 0);
+    w->stream = 0;
+    w->deaf = true;
+    const tunewire_v1_PingReq ping = {.payload = {.size = 64}};
+    for (unsigned i = 0; i < 300; i++) { /* in one read, so that nobody can say "not ready" in between */
+        (void)wire_send(w, TW_M_Session_Ping, PB(PingReq), &ping);
+    }
+    assert_true(wire_data(w, upload, 50, "gap", 3, 0));
+    wire_bytes(w, w->c.out.buf + w->c.out.at, tw_out_pending(&w->c.out));
+    tw_out_drained(&w->c.out, tw_out_pending(&w->c.out));
+    tw_ib_t *ib = bench_ib();
+    rig_chain_open(ib); /* without a name for the arc */
+    assert_int_equal(bench_load(other, img, tw_ib_finish(ib, img, sizeof img), &info), 0);
+    w->deaf = false;
+    wire_pump_n(w, 20);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_true(watched[i]->fin && watched[i]->err);
+    }
+    assert_int_equal(tw_conn_credit(&w->c, upload), 0); /* the refusal closed it */
+    bench_leave(other);
+}
+
 static void the_rate_asked_for_is_not_exceeded(void **state)
 {
     (void)state;
@@ -460,6 +496,7 @@ int main(void)
         T(requests_that_make_no_sense_are_refused),
         T(without_credit_blocks_are_dropped_and_counted),
         T(a_watcher_of_everything_who_stops_reading_harms_nobody_and_is_cut),
+        T(the_end_of_a_stream_reaches_a_client_that_was_behind),
         T(the_rate_asked_for_is_not_exceeded),
         T(a_subscription_follows_its_arc_into_the_next_graph),
         T(a_resumed_session_finds_its_subscriptions),
