@@ -185,6 +185,17 @@ tw_err_t tw_engine_put_arc_read(tw_engine_t *e, uint32_t token, uint32_t arc, ui
     return put(e, &c, NULL, bytes);
 }
 
+tw_err_t tw_engine_put_arc_write(tw_engine_t *e, uint32_t token, uint32_t arc, const uint8_t *data, uint32_t bytes,
+                                 bool partial)
+{
+    TW_TRY(arc_of_view(e, arc));
+    if (bytes == 0 || bytes % engine_view(e)->arcs[arc].in_frame != 0) {
+        return TW_E_RANGE;
+    }
+    const cmd_t c = {.op = OP_ARC_WRITE, .token = token, .a = arc, .b = partial, .n = bytes};
+    return put(e, &c, data, 0);
+}
+
 tw_err_t tw_engine_put_probe(tw_engine_t *e, uint32_t token, tw_probe_t *probe)
 {
     TW_TRY(arc_of_view(e, probe->arc));

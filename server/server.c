@@ -306,6 +306,9 @@ static void refill(tw_peer_t *p)
     if (p->ses != NULL && p->ses->unsent > 0 && tw_may_hear(p)) {
         tw_flush_unsent(p);
     }
+    if (p->n_endings > 0) {
+        tw_endings_flush(p);
+    }
     tw_sinks_grant(p);
     tw_senders_pump(p);
 }
