@@ -160,9 +160,7 @@ static void apply_timed(tw_engine_t *e)
     if (atomic_load_explicit(&t->state, memory_order_acquire) != TIMED_PENDING || e->e.tick < t->tick) {
         return;
     }
-    uint32_t pending = TIMED_PENDING;
-    if (!atomic_compare_exchange_strong_explicit(&t->state, &pending, TIMED_TAKEN, memory_order_acquire,
-                                                 memory_order_relaxed)) {
+    if (!tw_word_move(&t->state, TIMED_PENDING, TIMED_TAKEN)) {
         return; /* called back by publish_at(), which found its tick gone */
     }
     const tw_err_t refused = timed_refusal(e);

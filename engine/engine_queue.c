@@ -271,10 +271,7 @@ static tw_err_t hand_over_timed(tw_engine_t *e, uint64_t tick)
     if (tw_word_tick(tw_word_publish(&e->word, 0)) <= tick) {
         return TW_OK;
     }
-    uint32_t pending = TIMED_PENDING;
-    const bool back = atomic_compare_exchange_strong_explicit(&e->timed.state, &pending, TIMED_IDLE,
-                                                              memory_order_acquire, memory_order_relaxed);
-    return back ? TW_E_TXN_TICK : TW_OK;
+    return tw_word_move(&e->timed.state, TIMED_PENDING, TIMED_IDLE) ? TW_E_TXN_TICK : TW_OK;
 }
 
 tw_err_t tw_engine_publish_at(tw_engine_t *e, uint64_t tick, uint32_t token)

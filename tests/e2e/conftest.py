@@ -13,7 +13,8 @@ import pytest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "host_tools", "python"))
 TOOL = os.path.join(ROOT, "build", "host", "tunewire")
-DAEMON = os.path.join(ROOT, "build", "host", "tunewired")
+# TW_DAEMON: the same tests against another build, such as build/tsan/tunewired.
+DAEMON = os.environ.get("TW_DAEMON", os.path.join(ROOT, "build", "host", "tunewired"))
 PLATFORM = os.path.join(ROOT, "examples", "platform", "top_manifest_computer.txt")
 
 
