@@ -72,9 +72,10 @@ static void unknown(assembler_t *a, const token_t *t, const char *what, asm_name
 
 /* ---- tokens ---- */
 
+/* Any control character separates, as in graph texts: a word is never empty and holds no NUL. */
 static bool is_blank(char c)
 {
-    return c == ' ' || c == '\t' || c == ',' || c == '\r';
+    return (unsigned char)c <= ' ' || c == ',' || c == 0x7F;
 }
 
 static token_t next_token(assembler_t *a)
