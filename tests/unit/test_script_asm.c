@@ -272,7 +272,8 @@ static void a_wrong_line_is_told_where_and_what(void **state)
 static void control_characters_are_blanks(void **state)
 {
     (void)state;
-    static const char text[] = "\0\x01 addk\0r0\x7F" "5\n\0\n\x02ret\0";
+    static const char text[] = "\0\x01 addk\0r0\x7F"
+                               "5\n\0\n\x02ret\0";
     assert_true(tw_asm(text, sizeof text, &out));
     assert_int_equal(out.n_diags, 0);
     assert_int_equal(out.code_bytes, 4);
