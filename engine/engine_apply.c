@@ -141,7 +141,8 @@ static void replace_script(tw_engine_t *e, const cmd_t *c, tw_err_t refused)
     if (err == TW_OK) {
         tw_graph_set_script(e->e.graph, c->a, data_of(c), c->b, c->more);
     }
-    atomic_store_explicit(&e->scripts_done, e->scripts_done + 1, memory_order_release);
+    const uint32_t done = atomic_load_explicit(&e->scripts_done, memory_order_relaxed);
+    atomic_store_explicit(&e->scripts_done, done + 1, memory_order_release);
     answer(e, c, err);
 }
 

@@ -275,9 +275,7 @@ static uint32_t copy_group(tw_engine_t *e, tw_err_t *err)
 
 static bool call_back(tw_engine_t *e)
 {
-    uint32_t pending = timed_pending(e->timed.tick);
-    return atomic_compare_exchange_strong_explicit(&e->timed.state, &pending, TIMED_IDLE, memory_order_acquire,
-                                                   memory_order_relaxed);
+    return tw_word_move(&e->timed.state, timed_pending(e->timed.tick), TIMED_IDLE);
 }
 
 /* The engine must see the group before it claims `tick`. An exchange on the word after handing over

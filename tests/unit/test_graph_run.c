@@ -62,6 +62,24 @@ static void a_chain_passes_every_frame_in_its_own_block(void **state)
 /* stages 2, post_shift 1, the elliptic band-pass of the filter's own tests */
 static const int16_t coef[2][5] = {{681, 422, 681, 23853, -15161}, {681, -1342, 681, 26261, -15331}};
 
+/* "(W-R) == Size-1" is full would never let a frame into a buffer of one: W may equal the size. */
+static void test_S0_L1641_full_rule(void **state)
+{
+    (void)state;
+    tw_engine_arc_t a;
+    rig_chain_open(&ib);
+    start();
+    ticks(10);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(tw_engine_arc(rig.engine, i, &a), TW_OK);
+        assert_int_equal(a.bytes, RIG_FRAME);
+        assert_int_equal(a.max_fill, RIG_FRAME);
+        assert_int_equal(a.overflows + a.underflows, 0);
+    }
+    assert_int_equal(rig.out_bytes[4], 10 * RIG_FRAME);
+    rig_close(&rig);
+}
+
 static void a_graph_gives_the_samples_of_its_kernels(void **state)
 {
     (void)state;
@@ -524,6 +542,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_chain_passes_every_frame_in_its_own_block),
+        cmocka_unit_test(test_S0_L1641_full_rule),
         cmocka_unit_test(a_graph_gives_the_samples_of_its_kernels),
         cmocka_unit_test(frames_may_differ_along_the_chain),
         cmocka_unit_test(an_io_of_longer_frames_is_due_less_often),
