@@ -170,8 +170,8 @@ def spectrum_panel(before, after, rate, corner_hz):
 
 def legend(corner_hz, gain_db):
     x, out = LEFT, [text(LEFT, 34, "Tunewire: what the device played", 20, weight="bold")]
-    for colour, label in ((BEFORE, "as loaded"), (AFTER, f"after the transaction: {corner_hz / 1000:g} kHz low-pass and "
-                                                         f"{gain_db:+g} dB"), (RELOADED, "after the edited graph")):
+    retuned = f"after the transaction: {corner_hz / 1000:g} kHz low-pass and {gain_db:+g} dB"
+    for colour, label in ((BEFORE, "as loaded"), (AFTER, retuned), (RELOADED, "after the edited graph")):
         box = f'<rect x="{x:.0f}" y="48" width="13" height="13" rx="2" fill="{colour}"/>'
         out += [box, text(x + 19, 59, label, 13)]
         x += 40 + 6.6 * len(label)

@@ -69,7 +69,8 @@ def test_every_example_of_every_help_works(device, clone):
 
 
 JSON = ["info", "nodes", "arcs", "params", "get amplifier.0", "set amplifier.0.gain_db=-6",
-        "set filter.0 --lowpass 1kHz", "preset filter.0 1", "stop", "step 3", "start", "reset", "arc list", "arc read 1", "arc scope 1 --once",
+        "set filter.0 --lowpass 1kHz", "preset filter.0 1", "stop", "step 3", "start", "reset", "arc list", "arc read 1",
+        "arc scope 1 --once",
         "script list", "script run 0", "log", "ping -c 2 -i 1", "stats", "schema", "unload"]
 
 
