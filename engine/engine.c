@@ -95,7 +95,9 @@ static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t 
         *fault = (tw_fault_t){.err = TW_E_NOMEM, .at = (uint32_t)(nodes * sizeof *s->versions)};
         return TW_E_NOMEM;
     }
-    memset(s->versions, 0, nodes * sizeof *s->versions);
+    for (size_t i = 0; i < nodes; i++) {
+        s->versions[i] = 1; /* 0 is what a client says that does not look */
+    }
     return tw_graph_load(&s->graph, img, &env, &arena, fault);
 }
 
@@ -157,13 +159,13 @@ static tw_err_t timed_refusal(const tw_engine_t *e)
 static void apply_timed(tw_engine_t *e)
 {
     timed_t *t = &e->timed;
-    if (atomic_load_explicit(&t->state, memory_order_acquire) != TIMED_PENDING || e->e.tick < t->tick) {
+    uint32_t seen = atomic_load_explicit(&t->state, memory_order_relaxed);
+    if ((seen & TIMED_STATE) != TIMED_PENDING || (int32_t)(timed_pending(e->e.tick) - seen) < 0) {
         return;
     }
-    uint32_t pending = TIMED_PENDING;
-    if (!atomic_compare_exchange_strong_explicit(&t->state, &pending, TIMED_TAKEN, memory_order_acquire,
+    if (!atomic_compare_exchange_strong_explicit(&t->state, &seen, TIMED_TAKEN, memory_order_acquire,
                                                  memory_order_relaxed)) {
-        return; /* called back by publish_at(), which found its tick gone */
+        return; /* called back by the control side */
     }
     const tw_err_t refused = timed_refusal(e);
     for (uint32_t at = 0; at < t->bytes;) {

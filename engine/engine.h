@@ -116,10 +116,13 @@ tw_err_t tw_engine_script(tw_engine_t *e, uint32_t script, tw_engine_script_t *o
 /** As tw_param_check() for a node of the current graph; also NO_GRAPH, PARAM_NODE. Type 0 = not given. */
 tw_err_t tw_engine_check_param(tw_engine_t *e, uint32_t node, uint32_t index, uint32_t type, const uint8_t *value,
                                uint32_t bytes, tw_fault_t *fault);
-/** Verify replacement code for script `script` (limits as declared in the image). SCR_*, NOMEM: larger than reserved.
+/**
+ * Verify replacement code for script `script` (limits as declared in the image).
+ * @param pool_bytes  literals, at code + round_up(code_bytes, 4); 0 none
+ * @return SCR_*, NOMEM: larger than reserved
  */
-tw_err_t tw_engine_check_script(tw_engine_t *e, uint32_t script, const uint8_t *code, uint32_t bytes,
-                                tw_fault_t *fault);
+tw_err_t tw_engine_check_script(tw_engine_t *e, uint32_t script, const uint8_t *code, uint32_t code_bytes,
+                                uint32_t pool_bytes, tw_fault_t *fault);
 
 /* ---- control side: commands ------------------------------------------------ */
 /* Each put appends to the open group and returns TW_OK or TW_E_QUEUE_FULL (also when the reply
@@ -143,8 +146,12 @@ typedef enum tw_control {
     TW_CTL_WARM = 4
 } tw_control_t;
 tw_err_t tw_engine_put_control(tw_engine_t *e, uint32_t token, tw_control_t op, uint32_t steps);
-/** Replace a script's code (checked before); also re-enables a disabled script. */
-tw_err_t tw_engine_put_script(tw_engine_t *e, uint32_t token, uint32_t script, const uint8_t *code, uint32_t bytes);
+/**
+ * Replace a script's code and literals (checked before); also re-enables a disabled script.
+ * @return also SCR_DEPTH: with others put since their check, scripts would call one another in a circle
+ */
+tw_err_t tw_engine_put_script(tw_engine_t *e, uint32_t token, uint32_t script, const uint8_t *code, uint32_t code_bytes,
+                              uint32_t pool_bytes);
 /** Run a script once at the boundary; reply data: 8 x i64 = r0..r5, T, instructions used. */
 tw_err_t tw_engine_put_run(tw_engine_t *e, uint32_t token, uint32_t script, const int64_t *args, unsigned n_args,
                            uint32_t budget);
@@ -169,14 +176,21 @@ tw_err_t tw_engine_put_unprobe(tw_engine_t *e, uint32_t token, tw_probe_t *probe
 uint32_t tw_engine_room(tw_engine_t *e);
 /** Hand the group over. @return the tick whose block is the first to run with it. */
 uint64_t tw_engine_publish(tw_engine_t *e);
+enum { TW_TICK_AHEAD_MAX = (1 << 29) - 1 }; /* blocks: six days at a millisecond each */
 /**
  * Hand the group over for tick `tick`, one such group at a time (TW_E_BUSY otherwise). Only
  * put_param, put_preset, put_script. A reply with token `token` names the tick it happened.
- * @return TXN_TICK when `tick` is not at least 2 ahead, TXN_METHOD for other commands; the group stays open.
+ * @return TXN_TICK when `tick` is not at least 2 ahead, RANGE when more than TW_TICK_AHEAD_MAX, TXN_METHOD for
+ *         other commands; the group stays open.
  *         A graph swapped in before the tick turns every reply of the group into GENERATION, a
  *         hand-over that came too late into TXN_TICK; nothing was applied then
  */
 tw_err_t tw_engine_publish_at(tw_engine_t *e, uint64_t tick, uint32_t token);
+/**
+ * Take back the group that waits for its tick under `token` (not 0). The versions it raised stay as they are.
+ * @return false: there is none, or the engine has it already and answers within a block
+ */
+bool tw_engine_withdraw(tw_engine_t *e, uint32_t token);
 /** Forget the open group. */
 void tw_engine_drop(tw_engine_t *e);
 

@@ -123,6 +123,17 @@ static void detach(tw_engine_t *e, tw_probe_t *p)
     }
 }
 
+/* Counted also when it is refused, and before it is answered: a client may send the next at once. */
+static void replace_script(tw_engine_t *e, const cmd_t *c, tw_err_t refused)
+{
+    const tw_err_t err = refused != TW_OK ? refused : e->e.graph == NULL ? TW_E_NO_GRAPH : TW_OK;
+    if (err == TW_OK) {
+        tw_graph_set_script(e->e.graph, c->a, data_of(c), c->b, c->more);
+    }
+    atomic_store_explicit(&e->scripts_done, e->scripts_done + 1, memory_order_release);
+    answer(e, c, err);
+}
+
 /* Commands that only make sense with a graph. */
 static void apply_to_graph(tw_engine_t *e, const cmd_t *c)
 {
@@ -140,9 +151,6 @@ static void apply_to_graph(tw_engine_t *e, const cmd_t *c)
     case OP_CONTROL:
         answer(e, c, control(e, (tw_control_t)c->a, c->b));
         return;
-    case OP_SCRIPT:
-        tw_graph_set_script(g, c->a, data_of(c), c->n);
-        break;
     case OP_RUN:
         run_script(e, c);
         return;
@@ -159,6 +167,7 @@ static void apply_to_graph(tw_engine_t *e, const cmd_t *c)
         detach(e, probe_of(c));
         break;
     case OP_PAD:
+    case OP_SCRIPT:
     case OP_SWAP:
     case OP_UNLOAD:
         break;
@@ -168,7 +177,9 @@ static void apply_to_graph(tw_engine_t *e, const cmd_t *c)
 
 void engine_apply(tw_engine_t *e, const cmd_t *c, tw_err_t refused)
 {
-    if (refused != TW_OK) {
+    if (c->op == OP_SCRIPT) {
+        replace_script(e, c, refused);
+    } else if (refused != TW_OK) {
         answer(e, c, refused);
     } else if (c->op == OP_SWAP) {
         change_graph(e, &e->slots[c->a].graph, c->b != 0 ? TW_GRAPH_RUNNING : TW_GRAPH_STOPPED);

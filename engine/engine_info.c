@@ -159,13 +159,23 @@ tw_err_t tw_engine_check_param(tw_engine_t *e, uint32_t node, uint32_t index, ui
     return err;
 }
 
-tw_err_t tw_engine_check_script(tw_engine_t *e, uint32_t script, const uint8_t *code, uint32_t bytes, tw_fault_t *fault)
+/* Nothing that replaces a script is under way: what is installed says all. */
+static bool scripts_settled(tw_engine_t *e)
 {
-    const tw_graph_t *g = engine_view(e);
+    return e->c.put == e->c.start && atomic_load_explicit(&e->scripts_done, memory_order_acquire) == e->c.scripts;
+}
+
+tw_err_t tw_engine_check_script(tw_engine_t *e, uint32_t script, const uint8_t *code, uint32_t code_bytes,
+                                uint32_t pool_bytes, tw_fault_t *fault)
+{
+    tw_graph_t *g = engine_view(e);
     *fault = (tw_fault_t){.at = script};
     if (g == NULL || script >= g->n_scripts) {
         fault->err = g == NULL ? TW_E_NO_GRAPH : TW_E_SCRIPT_NONE;
         return fault->err;
     }
-    return tw_graph_check_script(g, script, code, bytes, fault);
+    if (scripts_settled(e)) {
+        tw_graph_settle_calls(g);
+    }
+    return tw_graph_check_script(g, script, code, code_bytes, pool_bytes, fault);
 }

@@ -55,13 +55,20 @@ typedef struct slot {
 
 #define TW_ARC_READ_MAX 4096u
 enum { NO_SLOT = -1 };
-enum { TIMED_IDLE = 0, TIMED_PENDING = 1, TIMED_TAKEN = 2 };
+/* State of the timed group in bits 1..0; PENDING has its tick above, so that the engine, between looking and taking,
+ * cannot mistake a later group for the one it saw. Ticks are compared modulo 2^30: TW_TICK_AHEAD_MAX is less than half
+ * of that. */
+enum { TIMED_IDLE = 0, TIMED_PENDING = 1, TIMED_TAKEN = 2, TIMED_STATE = 3 };
+static inline uint32_t timed_pending(uint64_t tick)
+{
+    return (uint32_t)tick << 2 | TIMED_PENDING;
+}
 
 typedef struct timed {
     uint8_t *buf;
     uint32_t size;
     _Atomic uint32_t state; /* IDLE: control owns the rest; PENDING and TAKEN: engine does */
-    uint32_t bytes, token, room, generation;
+    uint32_t bytes, token, room, promised, generation;
     uint64_t tick;
 } timed_t;
 
@@ -74,6 +81,7 @@ struct tw_engine {
     _Alignas(64) tw_word_t word;
     _Alignas(64) _Atomic uint32_t taken; /* queue position the engine has applied up to */
     _Atomic uint32_t swaps_done;         /* swaps and unloads applied */
+    _Atomic uint32_t scripts_done;       /* replacements of scripts applied or refused */
     tw_gauge_t state, late, events_lost;
     tw_ring_t replies, events;
     struct {
@@ -85,6 +93,7 @@ struct tw_engine {
         int primed;
         int group_primed;    /* primed slot the open group swaps in */
         uint32_t generation; /* = swaps and unloads published */
+        uint32_t scripts;    /* replacements of scripts published */
         bool from_events;    /* where the reply handed out came from */
     } c;
     struct {

@@ -139,17 +139,23 @@ tw_err_t tw_engine_put_control(tw_engine_t *e, uint32_t token, tw_control_t op, 
     return put(e, &c, NULL, on_token(token));
 }
 
-tw_err_t tw_engine_put_script(tw_engine_t *e, uint32_t token, uint32_t script, const uint8_t *code, uint32_t bytes)
+tw_err_t tw_engine_put_script(tw_engine_t *e, uint32_t token, uint32_t script, const uint8_t *code, uint32_t code_bytes,
+                              uint32_t pool_bytes)
 {
     TW_TRY(script_of_view(e, script));
     tw_graph_t *g = engine_view(e);
+    const uint32_t bytes = tw_script_bytes(code_bytes, pool_bytes);
     if (bytes > TW_SCRIPT_LIVE_BYTES || g->scripts[script].live == NULL) {
         return TW_E_NOMEM;
     }
-    const cmd_t c = {.op = OP_SCRIPT, .token = token, .a = script, .n = bytes};
-    TW_TRY(put(e, &c, code, on_token(token)));
-    tw_graph_note_calls(g, script, code, bytes);
-    return TW_OK;
+    const uint64_t calls = g->scripts[script].calls;
+    TW_TRY(tw_graph_note_calls(g, script, code, code_bytes));
+    const cmd_t c = {.op = OP_SCRIPT, .token = token, .a = script, .b = code_bytes, .more = pool_bytes, .n = bytes};
+    const tw_err_t err = put(e, &c, code, on_token(token));
+    if (err != TW_OK) {
+        g->scripts[script].calls = calls;
+    }
+    return err;
 }
 
 tw_err_t tw_engine_put_run(tw_engine_t *e, uint32_t token, uint32_t script, const int64_t *args, unsigned n_args,
@@ -198,7 +204,7 @@ tw_err_t tw_engine_put_unprobe(tw_engine_t *e, uint32_t token, tw_probe_t *probe
 static void bump(uint32_t *versions, const cmd_t *c)
 {
     if (versions != NULL && (c->op == OP_PARAM || c->op == OP_PRESET)) {
-        versions[c->a]++;
+        versions[c->a] += 1 + (versions[c->a] == UINT32_MAX);
     }
 }
 
@@ -211,6 +217,8 @@ static void account_group(tw_engine_t *e)
         if (c->op == OP_SWAP || c->op == OP_UNLOAD) {
             view = c->op == OP_SWAP ? (int)c->a : NO_SLOT;
             e->c.generation++;
+        } else if (c->op == OP_SCRIPT) {
+            e->c.scripts++;
         } else if (c->op != OP_PAD) {
             bump(view != NO_SLOT ? e->slots[view].versions : NULL, c);
         }
@@ -254,19 +262,23 @@ static uint32_t copy_group(tw_engine_t *e, tw_err_t *err)
     return used;
 }
 
+static bool call_back(tw_engine_t *e)
+{
+    uint32_t pending = timed_pending(e->timed.tick);
+    return atomic_compare_exchange_strong_explicit(&e->timed.state, &pending, TIMED_IDLE, memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+
 /* The engine must see the group before it claims `tick`. An exchange on the word after handing over
  * tells: if the tick is not claimed yet, claiming it comes later and sees the group. Otherwise the
  * group is called back; when the engine has taken it already, its replies say what became of it. */
 static tw_err_t hand_over_timed(tw_engine_t *e, uint64_t tick)
 {
-    atomic_store_explicit(&e->timed.state, TIMED_PENDING, memory_order_release);
+    atomic_store_explicit(&e->timed.state, timed_pending(tick), memory_order_release);
     if (tw_word_tick(tw_word_publish(&e->word, 0)) <= tick) {
         return TW_OK;
     }
-    uint32_t pending = TIMED_PENDING;
-    const bool back = atomic_compare_exchange_strong_explicit(&e->timed.state, &pending, TIMED_IDLE,
-                                                              memory_order_acquire, memory_order_relaxed);
-    return back ? TW_E_TXN_TICK : TW_OK;
+    return call_back(e) ? TW_E_TXN_TICK : TW_OK;
 }
 
 tw_err_t tw_engine_publish_at(tw_engine_t *e, uint64_t tick, uint32_t token)
@@ -275,8 +287,12 @@ tw_err_t tw_engine_publish_at(tw_engine_t *e, uint64_t tick, uint32_t token)
     if (atomic_load_explicit(&t->state, memory_order_acquire) != TIMED_IDLE) {
         return TW_E_BUSY;
     }
-    if (tick < tw_word_tick(tw_word_load(&e->word)) + 2) {
+    const uint64_t next = tw_word_tick(tw_word_load(&e->word));
+    if (tick < next + 2) {
         return TW_E_TXN_TICK;
+    }
+    if (tick - next > TW_TICK_AHEAD_MAX) {
+        return TW_E_RANGE;
     }
     tw_err_t err = TW_OK;
     const uint32_t bytes = copy_group(e, &err), promised = e->c.group_promised;
@@ -290,6 +306,7 @@ tw_err_t tw_engine_publish_at(tw_engine_t *e, uint64_t tick, uint32_t token)
     t->bytes = bytes;
     t->token = token;
     t->room = room;
+    t->promised = e->c.group_promised;
     t->generation = e->c.generation;
     t->tick = tick;
     err = hand_over_timed(e, tick);
@@ -301,6 +318,17 @@ tw_err_t tw_engine_publish_at(tw_engine_t *e, uint64_t tick, uint32_t token)
     account_group(e);
     e->c.put = e->c.start; /* it lives in the timed buffer now */
     return TW_OK;
+}
+
+bool tw_engine_withdraw(tw_engine_t *e, uint32_t token)
+{
+    timed_t *t = &e->timed;
+    const bool waits = atomic_load_explicit(&t->state, memory_order_acquire) != TIMED_IDLE && t->token == token;
+    if (!waits || !call_back(e)) {
+        return false;
+    }
+    e->c.promised -= t->promised;
+    return true;
 }
 
 void tw_engine_drop(tw_engine_t *e)

@@ -89,10 +89,14 @@ void tw_on_session_auth(tw_call_t *c, const void *request)
     rep.proof.size = TW_SHA256_BYTES;
     prove(c->s, "serv", q->client_nonce.bytes, p->nonce, role, rep.proof.bytes);
     prove(c->s, "call", p->nonce, q->client_nonce.bytes, role, p->call_key);
+    const bool first = !p->authenticated;
     p->authenticated = true;
     p->auth_failures = 0;
     c->ses->role = role;
     tw_reply(c, tunewire_v1_AuthRep_fields, &rep);
+    if (first) {
+        tw_session_back(p);
+    }
 }
 
 bool tw_auth_call(tw_peer_t *p, const tunewire_v1_CallHeader *h, const uint8_t *mac, uint32_t mac_len,

@@ -48,6 +48,7 @@ tw_deferred_t *tw_defer(tw_call_t *c, tw_wait_kind_t kind)
         .ses = c->ses,
         .call_id = c->id,
         .txn = c->txn,
+        .op = c->op,
         .due_us = due_of(c),
     };
     if (s->first_deferred != NONE) {
@@ -94,7 +95,7 @@ tw_call_t tw_deferred_call(tw_server_t *s, const tw_deferred_t *d)
         .id = d->call_id,
         .txn = d->txn,
         .method = d->method,
-        .staging = d->txn != 0 && s->txn.id == d->txn && s->txn.ses == d->ses,
+        .op = s->txn.id == d->txn && s->txn.ses == d->ses ? d->op : 0,
     };
 }
 
@@ -151,8 +152,26 @@ void tw_deferred_reply(tw_server_t *s, const tw_engine_reply_t *r)
     }
 }
 
+/* What the engine has is past stopping: its own answer comes within a block. A commit that waits for its tick
+ * can be taken back until that tick. */
+static bool may_stop(tw_server_t *s, const tw_deferred_t *d)
+{
+    if (d->kind != TW_WAIT_COMMIT) {
+        return !d->committed;
+    }
+    const bool back = tw_engine_withdraw(s->e, d->token);
+    if (back) {
+        tw_count(s, TW_CNT_TXN_DROPPED);
+    }
+    return back;
+}
+
 static void expire_one(tw_server_t *s, tw_deferred_t *at)
 {
+    if (at->kind == TW_WAIT_COMMIT && !may_stop(s, at)) {
+        at->due_us = TW_NEVER;
+        return;
+    }
     const tw_deferred_t d = *at;
     tw_call_t c = release(s, at);
     if (d.kind == TW_WAIT_AUTH) {
@@ -192,20 +211,14 @@ static void cancel_one(tw_server_t *s, tw_deferred_t *at)
         tw_sink_close(c.peer, (uint16_t)d.d);
     }
     tw_count(s, TW_CNT_CANCELLED);
-    tw_fail(&c, TW_E_CANCELLED, 0, NULL);
-}
-
-/* What the engine has is past cancelling: its own answer comes within a block. */
-static bool may_cancel(const tw_deferred_t *d)
-{
-    return !d->committed && d->kind != TW_WAIT_AUTH;
+    tw_fail(&c, TW_E_CANCELLED, 0, "nothing was changed");
 }
 
 bool tw_deferred_cancel(tw_server_t *s, tw_session_t *ses, uint32_t call_id)
 {
     for (uint16_t i = s->first_deferred; i != NONE; i = s->deferred[i].next) {
         tw_deferred_t *d = &s->deferred[i];
-        if (d->ses == ses && d->call_id == call_id && may_cancel(d)) {
+        if (d->ses == ses && d->call_id == call_id && d->kind != TW_WAIT_AUTH && may_stop(s, d)) {
             cancel_one(s, d);
             return true;
         }
@@ -218,7 +231,7 @@ void tw_deferred_lost(tw_server_t *s, tw_session_t *ses)
     for (uint16_t i = s->first_deferred; i != NONE;) {
         tw_deferred_t *d = &s->deferred[i];
         i = d->next;
-        if (d->ses == ses && !d->committed) {
+        if (d->ses == ses && may_stop(s, d)) {
             cancel_one(s, d);
         }
     }

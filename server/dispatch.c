@@ -45,7 +45,11 @@ static tw_slot_t *admit(tw_peer_t *p, uint32_t id)
     tw_session_t *ses = p->ses;
     tw_slot_t *slot = &ses->slots[id & p->s->slot_mask];
     if (id != 0 && slot->id == id && slot->state != TW_SLOT_FREE) {
-        tw_reply_repeat(p, slot);
+        if (tw_may_hear(p)) {
+            tw_reply_repeat(p, slot);
+        } else { /* who shows a token has not shown the key */
+            tw_refuse(p, id, TW_E_AUTH, "stored replies come after Session.Auth");
+        }
         return NULL;
     }
     if (id == 0 || (id <= ses->last_id && ses->last_id - id > p->s->slot_mask)) {
@@ -71,7 +75,8 @@ static tw_slot_t *admit(tw_peer_t *p, uint32_t id)
 
 static bool may_before_auth(uint32_t method)
 {
-    return method == TW_M_Session_Auth || method == TW_M_Session_Ping || method == TW_M_Session_Bye;
+    return method == TW_M_Session_Auth || method == TW_M_Session_Ping || method == TW_M_Session_Schema ||
+           method == TW_M_Session_Bye;
 }
 
 static void deny(tw_call_t *c, const tw_row_t *row)
@@ -90,7 +95,7 @@ static void deny(tw_call_t *c, const tw_row_t *row)
 
 static bool allowed(tw_call_t *c, const tw_row_t *row)
 {
-    if (tw_auth_needed(c->s) && !c->peer->authenticated && !may_before_auth(c->method)) {
+    if (!tw_may_hear(c->peer) && !may_before_auth(c->method)) {
         tw_count(c->s, TW_CNT_DENIED);
         tw_fail(c, TW_E_AUTH, 0, "call Session.Auth first");
         return false;

@@ -100,7 +100,7 @@ static void set_and_read(tw_call_t *c, const tw_hot_set_t *q)
     (void)tw_engine_publish(s->e);
     d->committed = true;
     d->a = q->node;
-    d->b = tw_engine_version(s->e, q->node);
+    d->version = tw_engine_version(s->e, q->node);
 }
 
 static void set_now(tw_call_t *c, const tw_hot_set_t *q)
@@ -120,7 +120,7 @@ static void apply(tw_call_t *c, const tw_hot_set_t *q)
     if (!check(c, q)) {
         return;
     }
-    if (c->staging) {
+    if (c->op != 0) {
         stage(c, q);
     } else if (q->readback) {
         set_and_read(c, q);
@@ -197,7 +197,7 @@ void tw_value_end(tw_server_t *s, uint32_t token, bool whole)
         tw_fail(&c, TW_E_STREAM_OFFSET, s->upload_used, "the value did not arrive whole (where = bytes held)");
         return;
     }
-    if (d.txn != 0 && !c.staging) {
+    if (d.txn != 0 && c.op == 0) {
         tw_fail(&c, TW_E_TXN_LEASE, d.txn, "begin again");
         return;
     }
@@ -249,7 +249,7 @@ void tw_done_readback(tw_call_t *c, const tw_deferred_t *d, const tw_engine_repl
         return;
     }
     tunewire_v1_ParamAck rep = tunewire_v1_ParamAck_init_zero;
-    rep.version = d->b;
+    rep.version = d->version;
     rep.applied_tick = r->tick;
     rep.readback.size = (pb_size_t)tw_min_u32(r->bytes, sizeof rep.readback.bytes);
     memcpy(rep.readback.bytes, r->data, rep.readback.size);
@@ -299,6 +299,7 @@ void tw_on_param_get(tw_call_t *c, const void *request)
         return;
     }
     (void)tw_engine_publish(c->s->e);
+    d->version = tw_engine_version(c->s->e, q->node); /* of the value that will be read: later sets queue behind it */
     d->a = q->node;
     d->b = q->index | type_of(&node, q->index) << TYPE_SHIFT;
     d->c = q->offset;
@@ -315,7 +316,7 @@ void tw_done_get(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *
     const uint32_t left = tw_min_u32(r->bytes - d->c, sizeof rep.value.bytes);
     rep.index = d->b & INDEX_MASK;
     rep.type = d->b >> TYPE_SHIFT & TYPE_MASK;
-    rep.version = tw_engine_version(c->s->e, d->a);
+    rep.version = d->version;
     rep.total = r->bytes;
     rep.crc = tw_crc32c(0, r->data, r->bytes);
     rep.value.size = (pb_size_t)(d->d != 0 ? tw_min_u32(left, d->d) : left);
@@ -344,7 +345,7 @@ void tw_on_param_preset(tw_call_t *c, const void *request)
     if (!preset_ok(c, q)) {
         return;
     }
-    if (c->staging) {
+    if (c->op != 0) {
         const tw_op_t op = {.kind = TW_OP_PRESET, .target = q->node, .index = q->preset};
         if (tw_txn_stage(c, &op, NULL) != TW_OK) {
             tw_fail(c, TW_E_TXN_FULL, c->s->cfg.txn_bytes, "where = bytes a transaction may stage");

@@ -34,31 +34,48 @@ static bool script_ok(tw_call_t *c, uint32_t graph, uint32_t index, tw_engine_sc
 
 typedef struct code {
     const uint8_t *bytes;
-    uint32_t len;
+    uint32_t len;        /* code, zeros to a multiple of 4, literals */
+    uint32_t code, pool; /* bytes of the code, of the literals */
 } code_t;
+
+/* Without code_bytes all is code. */
+static bool split(tw_call_t *c, uint32_t code_bytes, code_t *code)
+{
+    code->code = code_bytes != 0 ? code_bytes : code->len;
+    code->pool = 0;
+    if (code->code < code->len) {
+        const uint32_t pool_at = tw_round_up(code->code, 4);
+        code->pool = pool_at < code->len ? code->len - pool_at : 0;
+    }
+    if (tw_script_bytes(code->code, code->pool) != code->len) {
+        tw_fail(c, TW_E_SCR_BOUNDS, code_bytes, "code_bytes of code, zeros to a multiple of 4, then literals");
+        return false;
+    }
+    return true;
+}
 
 static bool code_of(tw_call_t *c, const tunewire_v1_ScriptLoad *q, code_t *code)
 {
-    *code = (code_t){q->code.bytes, q->code.size};
+    *code = (code_t){.bytes = q->code.bytes, .len = q->code.size};
     if (q->blob != 0) {
         const tw_blob_t *b = tw_blob_find(c->s, c->ses, q->blob, NULL, 0);
         if (b == NULL || !b->committed) {
             tw_fail(c, b == NULL ? TW_E_BLOB_NONE : TW_E_BLOB_INCOMPLETE, q->blob, "open, fill and commit it first");
             return false;
         }
-        *code = (code_t){tw_blob_bytes(c->s, b), b->size};
+        *code = (code_t){.bytes = tw_blob_bytes(c->s, b), .len = b->size};
     }
     if (q->crc != 0 && q->crc != tw_crc32c(0, code->bytes, code->len)) {
-        tw_fail(c, TW_E_BLOB_CRC, 0, "crc is the CRC-32C of code and literals");
+        tw_fail(c, TW_E_BLOB_CRC, 0, "crc is the CRC-32C of all bytes sent");
         return false;
     }
-    return true;
+    return split(c, q->code_bytes, code);
 }
 
 static bool code_ok(tw_call_t *c, uint32_t script, const code_t *code)
 {
     tw_fault_t fault = {0};
-    const tw_err_t err = tw_engine_check_script(c->s->e, script, code->bytes, code->len, &fault);
+    const tw_err_t err = tw_engine_check_script(c->s->e, script, code->bytes, code->code, code->pool, &fault);
     if (err == TW_OK) {
         return true;
     }
@@ -75,7 +92,7 @@ static bool code_ok(tw_call_t *c, uint32_t script, const code_t *code)
 
 static void stage(tw_call_t *c, uint32_t script, const code_t *code, const tw_engine_script_t *now)
 {
-    const tw_op_t op = {.kind = TW_OP_SCRIPT, .target = script, .bytes = code->len};
+    const tw_op_t op = {.kind = TW_OP_SCRIPT, .target = script, .index = code->code, .bytes = code->len};
     if (tw_txn_stage(c, &op, code->bytes) != TW_OK) {
         tw_fail(c, TW_E_TXN_FULL, c->s->cfg.txn_bytes, "where = bytes a transaction may stage");
         return;
@@ -93,7 +110,7 @@ static void replace(tw_call_t *c, const tunewire_v1_ScriptLoad *q, const code_t 
     if (d == NULL) {
         return;
     }
-    const tw_err_t err = tw_engine_put_script(c->s->e, d->token, q->index, code->bytes, code->len);
+    const tw_err_t err = tw_engine_put_script(c->s->e, d->token, q->index, code->bytes, code->code, code->pool);
     if (err != TW_OK) {
         tw_undefer(c->s, d);
         tw_fail(c, err, 0, NULL);
@@ -116,7 +133,7 @@ void tw_on_script_load(tw_call_t *c, const void *request)
     if (q->persist) {
         tw_fail(c, TW_E_UNSUPPORTED, 0, "no flash on this device; compile it into the graph");
     } else if (code_of(c, q, &code) && code_ok(c, q->index, &code)) {
-        if (c->staging) {
+        if (c->op != 0) {
             stage(c, q->index, &code, &now);
         } else {
             replace(c, q, &code);

@@ -106,7 +106,7 @@ void tw_fail(tw_call_t *c, tw_err_t err, uint32_t where, const char *text)
 {
     tunewire_v1_Status st;
     tw_rpc_status(&st, err, where, text);
-    if (c->staging) {
+    if (c->op != 0) {
         tw_txn_note_failure(c, &st);
     }
     tw_reply_status(c, &st, NULL, NULL);

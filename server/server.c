@@ -9,6 +9,7 @@
 
 enum {
     MIN_STORE = 8,
+    PORCH_BYTES = TW_MAX_FRAME_FLOOR + TW_CONN_GOAWAY_ROOM,
     REPLIES_PER_POLL = 512,
     POLL_WAITING_US = 100,    /* calls wait for the engine */
     POLL_STREAMING_US = 1000, /* probes fill */
@@ -25,7 +26,7 @@ typedef struct layout {
     tw_deferred_t *deferred;
     tw_sub_t *subs;
     tw_log_line_t *log;
-    uint8_t *in, *out, *msg, *probes, *blocks, *blobs, *txn, *scratch, *list, *upload;
+    uint8_t *in, *out, *msg, *porch, *probes, *blocks, *blobs, *txn, *scratch, *list, *upload;
     uint32_t n_slots, n_deferred, scratch_bytes, block_bytes;
     bool fits;
 } layout_t;
@@ -68,6 +69,7 @@ static layout_t lay_out(const tw_server_cfg_t *cfg, tw_arena_t *a)
     TAKE(in, (size_t)cfg->max_sessions * cfg->max_frame);
     TAKE(out, (size_t)cfg->max_sessions * cfg->out_bytes);
     TAKE(msg, (size_t)cfg->max_sessions * cfg->msg_bytes);
+    TAKE(porch, PORCH_BYTES);
     TAKE_LINES(probes, (size_t)cfg->max_subs * cfg->probe_bytes);
     TAKE(blocks, (size_t)cfg->max_subs * l.block_bytes);
     TAKE(blobs, cfg->blob_bytes);
@@ -116,6 +118,7 @@ static void init_sessions(tw_server_t *s, const layout_t *l)
         s->peers[i].out = l->out + (size_t)i * s->cfg.out_bytes;
         s->peers[i].msg = l->msg + (size_t)i * s->cfg.msg_bytes;
     }
+    s->porch = (tw_peer_t){.s = s, .in = l->porch, .out = l->porch, .msg = l->porch};
 }
 
 tw_err_t tw_server_init(tw_server_t **out, const tw_server_cfg_t *cfg, void *mem, size_t bytes)
@@ -187,20 +190,40 @@ static void make_room(tw_server_t *s)
     }
 }
 
+static void take_place(tw_peer_t *p, tw_phy_link_t *link, const char *name)
+{
+    tw_server_t *s = p->s;
+    *p = (tw_peer_t){.s = s, .link = link, .in = p->in, .out = p->out, .msg = p->msg, .progress_us = tw_now(s)};
+    tw_copy_str(p->name, sizeof p->name, name != NULL ? name : "?");
+}
+
+/* Nobody's place is free. One newcomer at a time stands in the porch, just long enough to hear why; it is dead from
+ * the start, so its one small buffer is only ever sent from. While it is taken, others hear nothing. */
+static void *refuse(tw_server_t *s, tw_phy_link_t *link, const char *name)
+{
+    tw_peer_t *p = &s->porch;
+    tw_count(s, TW_CNT_REFUSED);
+    make_room(s);
+    if (p->link != NULL) {
+        return NULL;
+    }
+    take_place(p, link, name);
+    tw_conn_init(&p->conn, false, p->in, TW_MAX_FRAME_FLOOR, p->out, PORCH_BYTES, p->msg, 0);
+    tw_conn_goaway(&p->conn, TW_E_SESSIONS);
+    return p;
+}
+
 static void *opened(void *ctx, tw_phy_link_t *link, const char *name)
 {
     tw_server_t *s = ctx;
     (void)tw_clock(s);
     tw_peer_t *p = free_peer(s);
     if (p == NULL) {
-        tw_count(s, TW_CNT_REFUSED);
-        make_room(s);
-        return NULL;
+        return refuse(s, link, name);
     }
-    *p = (tw_peer_t){.s = s, .link = link, .in = p->in, .out = p->out, .msg = p->msg, .progress_us = tw_now(s)};
+    take_place(p, link, name);
     tw_conn_init(&p->conn, false, p->in, s->cfg.max_frame, p->out, s->cfg.out_bytes, p->msg, s->cfg.msg_bytes);
     p->conn.window = s->cfg.window;
-    tw_copy_str(p->name, sizeof p->name, name != NULL ? name : "?");
     tw_count(s, TW_CNT_CONNECTIONS);
     return p;
 }
@@ -280,7 +303,7 @@ static void refill(tw_peer_t *p)
     if (p->conn.state != TW_CONN_OPEN) {
         return;
     }
-    if (p->ses != NULL && p->ses->unsent > 0) {
+    if (p->ses != NULL && p->ses->unsent > 0 && tw_may_hear(p)) {
         tw_flush_unsent(p);
     }
     tw_sinks_grant(p);
@@ -306,7 +329,7 @@ static bool ready(void *ctx, void *conn)
     if (p->conn.state != TW_CONN_OPEN) {
         return p->conn.state == TW_CONN_WAIT_HELLO;
     }
-    return !p->bye && (p->ses == NULL || p->ses->unsent == 0) &&
+    return !p->bye && (p->ses == NULL || p->ses->unsent == 0 || !tw_may_hear(p)) &&
            tw_conn_room(&p->conn) >= p->conn.max_frame - TW_FRAME_HEADER;
 }
 

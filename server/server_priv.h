@@ -121,7 +121,7 @@ typedef struct tw_call {
     uint32_t id, deadline_ms, txn;
     uint16_t stream;
     uint16_t method;
-    bool staging; /* part of the open transaction: failing fails it */
+    uint32_t op; /* its number in the open transaction, which fails with it; 0 = no part of one */
 } tw_call_t;
 
 typedef struct tw_row {
@@ -162,9 +162,9 @@ typedef struct tw_deferred {
     bool committed; /* the engine has it: cancelling cannot undo it */
     uint16_t method;
     tw_session_t *ses;
-    uint32_t call_id, txn;
+    uint32_t call_id, txn, op;
     uint64_t due_us;
-    uint32_t a, b, c, d;
+    uint32_t a, b, c, d, version;
 } tw_deferred_t;
 
 /* ---- blobs ----------------------------------------------------------------------------- */
@@ -196,7 +196,7 @@ typedef struct tw_txn {
 
 typedef enum tw_op_kind { TW_OP_SET, TW_OP_PRESET, TW_OP_SCRIPT } tw_op_kind_t;
 typedef struct tw_op {
-    uint32_t kind, target, index, bytes, expect_version;
+    uint32_t kind, number, target, index, bytes, expect_version;
 } tw_op_t;
 
 /* ---- subscriptions -------------------------------------------------------------------------- */
@@ -235,7 +235,7 @@ struct tw_server {
     uint64_t counters[TW_CNT_COUNT];
     uint64_t gone_frames[3]; /* in, out, bad of connections that are gone */
     uint32_t schema_crc;
-    tw_peer_t *peers;
+    tw_peer_t *peers, porch;
     tw_session_t *sessions;
     uint32_t slot_mask;
 
@@ -343,6 +343,8 @@ void tw_deferred_forget(tw_server_t *s, tw_session_t *ses);
 
 /* session.c */
 void tw_session_hello(tw_peer_t *p, const uint8_t *data, uint32_t len);
+/** The owner is back and proved: give it what was kept. */
+void tw_session_back(tw_peer_t *p);
 void tw_session_lost(tw_session_t *ses);
 void tw_session_end(tw_server_t *s, tw_session_t *ses);
 void tw_sessions_expire(tw_server_t *s, uint64_t now, uint64_t *next);
@@ -350,6 +352,11 @@ void tw_server_random(tw_server_t *s, uint8_t *out, size_t n);
 
 /* auth.c */
 bool tw_auth_needed(const tw_server_t *s);
+/** Has the client shown the key, or is there none? Until then it gets no reply, stream or block of its session. */
+static inline bool tw_may_hear(const tw_peer_t *p)
+{
+    return p->authenticated || !tw_auth_needed(p->s);
+}
 /** Check the MAC of a call; true when none is needed. */
 bool tw_auth_call(tw_peer_t *p, const tunewire_v1_CallHeader *h, const uint8_t *mac, uint32_t mac_len,
                   const uint8_t *request, uint32_t request_len);

@@ -155,10 +155,15 @@ void tw_session_hello(tw_peer_t *p, const uint8_t *data, uint32_t len)
     /* the send buffer is empty and larger than any HelloRep */
     (void)tw_conn_send(&p->conn, TW_FT_HELLO, 0, TW_FF_FIN, p->s->scratch, n);
     log_hello(p, q.client, known != NULL);
-    if (known != NULL) {
-        tw_flush_unsent(p);
-        tw_subs_resume(p->s, known);
+    if (known != NULL && tw_may_hear(p)) {
+        tw_session_back(p);
     }
+}
+
+void tw_session_back(tw_peer_t *p)
+{
+    tw_flush_unsent(p);
+    tw_subs_resume(p->s, p->ses);
 }
 
 void tw_session_lost(tw_session_t *ses)

@@ -372,7 +372,8 @@ void tw_subs_pump(tw_server_t *s, uint64_t now)
     s->live_subs = 0;
     for (uint32_t i = 0; i < s->cfg.max_subs; i++) {
         tw_sub_t *sub = &s->subs[i];
-        const bool wanted = sub->ses != NULL && sub->ses->peer != NULL && s->have_graph;
+        const tw_peer_t *p = sub->ses != NULL ? sub->ses->peer : NULL;
+        const bool wanted = p != NULL && tw_may_hear(p) && s->have_graph;
         if (wanted && sub->state == TW_PROBE_OUT && s->swap_token == 0) {
             attach(s, sub);
         } else if (!wanted && sub->state == TW_PROBE_IN && s->swap_token == 0) {

@@ -62,16 +62,15 @@ bool tw_txn_check(tw_call_t *c)
         return false;
     }
     renew(c->s);
-    c->s->txn.ops++;
-    c->staging = true;
+    c->op = ++c->s->txn.ops;
     return true;
 }
 
 void tw_txn_note_failure(tw_call_t *c, const tunewire_v1_Status *st)
 {
     tw_txn_t *t = &c->s->txn;
-    if (t->failed_op == 0) {
-        t->failed_op = t->ops;
+    if (t->failed_op == 0 || c->op < t->failed_op) {
+        t->failed_op = c->op;
         t->first_error = *st;
     }
 }
@@ -82,7 +81,9 @@ tw_err_t tw_txn_stage(tw_call_t *c, const tw_op_t *op, const uint8_t *value)
     if (op_room(op) > c->s->cfg.txn_bytes - t->used) {
         return TW_E_TXN_FULL;
     }
-    memcpy(t->area + t->used, op, sizeof *op);
+    tw_op_t numbered = *op;
+    numbered.number = c->op;
+    memcpy(t->area + t->used, &numbered, sizeof numbered);
     if (op->bytes != 0) {
         memcpy(t->area + t->used + sizeof *op, value, op->bytes);
     }
@@ -100,7 +101,8 @@ static tw_err_t put_op(tw_server_t *s, const tw_op_t *op, const uint8_t *value)
     case TW_OP_PRESET:
         return tw_engine_put_preset(s->e, 0, op->target, op->index);
     case TW_OP_SCRIPT:
-        return tw_engine_put_script(s->e, 0, op->target, value, op->bytes);
+        return tw_engine_put_script(s->e, 0, op->target, value, op->index,
+                                    op->bytes > op->index ? op->bytes - tw_round_up(op->index, 4) : 0);
     }
     return TW_E_INTERNAL;
 }
@@ -119,10 +121,16 @@ static tw_err_t each_op(tw_server_t *s, visit_fn *visit)
     return TW_OK;
 }
 
+/* Somebody was faster: the operation fails now, though it was good when it was staged. */
 static tw_err_t check_version(tw_server_t *s, const tw_op_t *op, const uint8_t *value)
 {
     (void)value;
-    return op->expect_version == 0 ? TW_OK : tw_param_version_is(s, op->target, op->expect_version);
+    const tw_err_t err = op->expect_version == 0 ? TW_OK : tw_param_version_is(s, op->target, op->expect_version);
+    if (err != TW_OK) {
+        s->txn.failed_op = op->number;
+        tw_rpc_status(&s->txn.first_error, err, tw_engine_version(s->e, op->target), "where = version now");
+    }
+    return err;
 }
 
 static void reply_applied(tw_call_t *c, uint32_t id, uint32_t ops, uint64_t tick)
@@ -138,7 +146,7 @@ static void reply_applied(tw_call_t *c, uint32_t id, uint32_t ops, uint64_t tick
 }
 
 /* The one failing reply with a response: it carries the operation's own error. */
-static void reply_failed(tw_call_t *c)
+static void reply_failed(tw_call_t *c, tw_err_t err)
 {
     const tw_txn_t *t = &c->s->txn;
     char buf[TW_LOG_TEXT];
@@ -149,7 +157,7 @@ static void reply_failed(tw_call_t *c)
     tw_text_str(&x, ": ");
     tw_text_str(&x, t->first_error.text);
     tunewire_v1_Status st;
-    tw_rpc_status(&st, TW_E_TXN_FAILED, t->failed_op, NULL);
+    tw_rpc_status(&st, err, t->failed_op, NULL);
     tw_copy_str(st.text, sizeof st.text, buf);
     tunewire_v1_TxnRep rep = tunewire_v1_TxnRep_init_zero;
     rep.txn = t->id;
@@ -160,7 +168,7 @@ static void reply_failed(tw_call_t *c)
     tw_reply_status(c, &st, tunewire_v1_TxnRep_fields, &rep);
 }
 
-static void refuse_tick(tw_call_t *c, uint64_t tick)
+static void refuse_tick(tw_call_t *c, tw_err_t err, uint64_t tick)
 {
     tw_engine_info_t info;
     tw_engine_info(c->s->e, &info);
@@ -168,12 +176,12 @@ static void refuse_tick(tw_call_t *c, uint64_t tick)
     tw_text_t t;
     tw_text_init(&t, buf, sizeof buf);
     tw_text_str(&t, "tick ");
-    tw_text_int(&t, (int64_t)tick);
+    tw_text_int(&t, tick < INT64_MAX ? (int64_t)tick : INT64_MAX);
     tw_text_str(&t, ": the next is ");
     tw_text_int(&t, (int64_t)info.tick);
-    tw_text_str(&t, ", name one at least 2 ahead");
+    tw_text_str(&t, err == TW_E_TXN_TICK ? ", name one at least 2 ahead" : ", name one nearer to it");
     tw_txn_drop(c->s);
-    tw_fail(c, TW_E_TXN_TICK, 0, buf);
+    tw_fail(c, err, 0, buf);
 }
 
 /* Hand the group over for its tick; the answer comes when that tick does. */
@@ -189,15 +197,16 @@ static void publish_at(tw_call_t *c)
     if (err != TW_OK) {
         tw_undefer(c->s, d);
         tw_engine_drop(c->s->e);
-        if (err == TW_E_TXN_TICK) {
-            refuse_tick(c, t->tick);
+        if (err == TW_E_TXN_TICK || err == TW_E_RANGE) {
+            refuse_tick(c, err, t->tick);
         } else {
-            tw_fail(c, err, 0, "another transaction waits for its tick; commit again");
+            tw_fail(c, err, 0,
+                    err == TW_E_BUSY ? "another commit waits for its tick; commit again"
+                                     : "too large to wait for a tick: use fewer operations, or NOW");
         }
         return;
     }
-    d->committed = true;
-    d->a = t->id;
+    d->a = t->id; /* not `committed`: it can be withdrawn until its tick */
     d->b = t->ops;
     t->id = 0;
 }
@@ -230,14 +239,16 @@ static void commit(tw_call_t *c)
     tw_server_t *s = c->s;
     const tw_err_t stale = each_op(s, check_version);
     if (stale != TW_OK) {
-        tw_txn_drop(s);
-        tw_fail(c, stale, 0, "nothing was applied");
+        reply_failed(c, stale);
         return;
     }
     const tw_err_t err = each_op(s, put_op);
     if (err != TW_OK) {
         tw_engine_drop(s->e);
-        tw_fail(c, err, 0, "nothing was applied; commit again");
+        if (err != TW_E_QUEUE_FULL) {
+            tw_txn_drop(s);
+        }
+        tw_fail(c, err, 0, err == TW_E_QUEUE_FULL ? "nothing was applied; commit again" : "nothing was applied");
         return;
     }
     if (s->txn.at == tunewire_v1_TxnBegin_At_TICK) {
@@ -251,6 +262,17 @@ static void commit(tw_call_t *c)
     reply_applied(c, id, ops, tick);
 }
 
+/* A value that is still on its way belongs to the transaction as much as those that are here. */
+static bool all_arrived(tw_call_t *c)
+{
+    const tw_deferred_t *d = tw_deferred_by_token(c->s, c->s->upload_token);
+    if (d == NULL || d->txn != c->s->txn.id) {
+        return true;
+    }
+    tw_fail(c, TW_E_STATE, d->op, "a value is on its way (where = operation): end its stream, commit again");
+    return false;
+}
+
 void tw_on_txn_commit(tw_call_t *c, const void *request)
 {
     const tunewire_v1_TxnRef *q = request;
@@ -258,8 +280,8 @@ void tw_on_txn_commit(tw_call_t *c, const void *request)
         return;
     }
     if (c->s->txn.failed_op != 0) {
-        reply_failed(c);
-    } else if (same_graph(c)) {
+        reply_failed(c, TW_E_TXN_FAILED);
+    } else if (all_arrived(c) && same_graph(c)) {
         commit(c);
     }
 }

@@ -28,7 +28,7 @@ $(foreach t,$(FUZZ),$(eval $(call fuzz_test,$(t))))
 # What runs under ThreadSanitizer too: whatever two threads share.
 TSAN_TESTS := $(filter test_ring test_engine_threads test_phy_tcp,$(UNIT))
 
-.PHONY: unit-programs tsan-programs fuzz-programs
+.PHONY: unit-programs tsan-programs fuzz-programs python
 unit-programs: $(foreach t,$(UNIT),$(B)/tests/$(t)) $(foreach f,$(FUZZ),$(B)/replay/$(f))
 tsan-programs: $(foreach t,$(TSAN_TESTS),$(B)/tests/$(t))
 fuzz-programs: $(foreach f,$(FUZZ),$(B)/fuzz/$(f))
@@ -40,6 +40,10 @@ test: ## set up, check, then every test (unit, corpus replay, threads, end to en
 	@$(MAKE) -j2 PROFILE=tsan tsan-programs
 	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS))
 	@$(PYTHON) tests/run_tests.py $(if $(ONLY),--only $(ONLY))
+
+python: ## the Python package with the newest protobuf of PyPI, typed, and as a wheel (needs the network)
+	@$(MAKE) PROFILE=host build/host/tunewired
+	@tools/check_python.sh
 
 check: ## format, layers, freestanding symbols, tables against docs, static analysis
 	@tools/setup.sh test
@@ -64,8 +68,8 @@ fuzz: ## search with libFuzzer: make fuzz [ONLY=frame] [SECONDS_EACH=300]
 	done
 
 PROGRAMS += bench_rpc
-bench_rpc.src := tests/bench/bench_rpc.c
-bench_rpc.libs := protocol base hosted
+bench_rpc.src := $(wildcard tests/bench/*.c)
+bench_rpc.libs := protocol board base hosted
 bench: ## ratios against named peers: make bench [ONLY=rpc_setparam]; also in build/bench.json
 	@tools/setup.sh build
 	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS) bench_rpc)

@@ -75,7 +75,7 @@ def pytest(only):
         os.remove(report)
     env = dict(os.environ, PYTHONPATH="host_tools/python:tests/e2e", PYTHONDONTWRITEBYTECODE="1")
     command = [sys.executable, "-m", "pytest", "-q", "-x" if os.environ.get("FAIL_FAST") else "-q", "-p",
-               "no:cacheprovider", f"--junitxml={report}", "tests/e2e"]
+               "no:cacheprovider", f"--junitxml={report}", "tests/python", "tests/e2e"]
     if only:
         command += ["-k", only]
     out, code, seconds = run(command, env, 900)
@@ -92,7 +92,7 @@ def pytest(only):
                 passed += 1
     if code not in (0, 5) and failed == 0:
         failed = 1
-    line("e2e (pytest)", passed, failed, skipped, seconds)
+    line("python and e2e (pytest)", passed, failed, skipped, seconds)
     if failed:
         print(out[-8000:])
 

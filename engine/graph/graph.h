@@ -86,11 +86,12 @@ typedef struct tw_graph_io {
 } tw_graph_io_t;
 
 typedef struct tw_graph_script {
-    tw_script_t code; /* installed now */
-    tw_script_t boot; /* as in the image */
-    uint16_t *labels; /* of the installed code */
-    uint8_t *live;    /* TW_SCRIPT_LIVE_BYTES for a replacement, NULL none */
-    uint64_t calls;   /* scripts its code calls, or has called: belongs to who checks */
+    tw_script_t code;   /* installed now */
+    tw_script_t boot;   /* as in the image */
+    uint16_t *labels;   /* of the installed code */
+    uint8_t *live;      /* TW_SCRIPT_LIVE_BYTES for a replacement, NULL none */
+    uint64_t calls;     /* scripts its code calls, or may call once what was put is installed: of who checks */
+    uint64_t installed; /* scripts its installed code calls: of who installs */
     tw_gauge_t disabled, faults, runs, last_error, last_pc, bytes, crc;
 } tw_graph_script_t;
 
@@ -155,12 +156,18 @@ void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm);
 tw_err_t tw_graph_run_script(tw_graph_t *g, uint32_t script, const int64_t *args, unsigned n_args, bool flag,
                              uint32_t budget, const tw_script_ctx_t **ctx);
 /** Verify code for a script with the limits the image declares; also that calls stay acyclic. */
-tw_err_t tw_graph_check_script(const tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t bytes,
-                               tw_fault_t *fault);
-/** Remember what checked code calls, for later checks: before it is handed to the thread that installs it. */
-void tw_graph_note_calls(tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t bytes);
-/** Install checked code, re-enable the script. */
-void tw_graph_set_script(tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t bytes);
+tw_err_t tw_graph_check_script(const tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t code_bytes,
+                               uint32_t pool_bytes, tw_fault_t *fault);
+/**
+ * Remember what checked code calls, for later checks: before it is handed to the thread that installs it.
+ * Until tw_graph_settle_calls() both the old and the new code count, because a replacement may still be dropped.
+ * @return SCR_DEPTH when with all that was handed over a script would reach itself; nothing changed
+ */
+tw_err_t tw_graph_note_calls(tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t code_bytes);
+/** Every replacement was installed or dropped: only what is installed counts. */
+void tw_graph_settle_calls(tw_graph_t *g);
+/** Install checked code, re-enable the script. Its private memory stays as it is. */
+void tw_graph_set_script(tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t code_bytes, uint32_t pool_bytes);
 void tw_graph_enable_script(tw_graph_t *g, uint32_t script, bool on);
 
 /** Symbol of an object, or NULL; *n its length, not NUL-terminated. */

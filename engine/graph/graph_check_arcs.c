@@ -243,8 +243,9 @@ static tw_err_t check_script_entry(const check_t *c, uint32_t i)
     const uint32_t at = img_record(c->img, TW_SEC_SCRIPTS, i, TW_SCRIPT_WORDS);
     const uint32_t code = tw_img_word(c->img, at, 0), s1 = tw_img_word(c->img, at, 1), s2 = tw_img_word(c->img, at, 2);
     const uint32_t code_bytes = tw_bits(s1, TW_S1_CODE), pool = tw_bits(s1, TW_S1_LITERALS);
-    const uint32_t bytes = pool != 0 ? tw_round_up(code_bytes, 4) + pool : code_bytes;
-    if (tw_bits(s2, TW_S2_ZERO) != 0) {
+    const uint32_t bytes = tw_script_bytes(code_bytes, pool);
+    const bool memory = tw_bits(s2, TW_S2_SHARED) || tw_bits(s2, TW_S2_PRIVATE);
+    if (!memory && tw_bits(s2, TW_S2_MEM) != 0) {
         return check_refuse(c, TW_E_IMG_RESERVED, SEC(SCRIPTS), at + 8);
     }
     const bool placed = code % 4 == 0 && code >= sec.at && tw_inside(code, bytes, (uint64_t)sec.at + sec.bytes);

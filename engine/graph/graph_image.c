@@ -60,6 +60,7 @@ void img_script(const uint8_t *img, uint32_t index, tw_script_t *out)
 {
     const uint32_t at = img_record(img, TW_SEC_SCRIPTS, index, TW_SCRIPT_WORDS);
     const uint32_t s1 = tw_img_word(img, at, 1), s2 = tw_img_word(img, at, 2);
+    const bool memory = tw_bits(s2, TW_S2_SHARED) || tw_bits(s2, TW_S2_PRIVATE);
     *out = (tw_script_t){
         .code = img + tw_img_word(img, at, 0),
         .code_bytes = tw_bits(s1, TW_S1_CODE),
@@ -68,7 +69,7 @@ void img_script(const uint8_t *img, uint32_t index, tw_script_t *out)
         .ptrs = (uint8_t)tw_bits(s2, TW_S2_PTRS),
         .stack = (uint8_t)tw_bits(s2, TW_S2_STACK),
         .shared = (uint8_t)tw_bits(s2, TW_S2_SHARED),
-        .mem_bytes = tw_bits(s2, TW_S2_SHARED) || tw_bits(s2, TW_S2_PRIVATE) ? TW_SCRIPT_MEM_BYTES : 0,
+        .mem_bytes = memory ? TW_SCRIPT_MEM_UNIT * (tw_bits(s2, TW_S2_MEM) + 1u) : 0,
         .budget = 256u * tw_bits(tw_img_word(img, at, 3), TW_S3_BUDGET),
     };
 }

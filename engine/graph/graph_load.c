@@ -187,12 +187,21 @@ static void set_periods(tw_graph_t *g)
     }
 }
 
+/* Shared memory is one block for all, as large as the largest asks. */
+static void take_scratch(tw_graph_t *g, taker_t *t)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < g->n_scripts; i++) {
+        tw_script_t s;
+        img_script(g->img, i, &s);
+        most = s.shared != 0 ? tw_max_u32(most, s.mem_bytes) : most;
+    }
+    g->script_scratch = most != 0 ? take(t, most, 1, 8) : NULL;
+}
+
 /* What a script keeps in RAM besides its code: memory, label index, room for a replacement. */
 static bool take_script(tw_graph_t *g, taker_t *t, tw_graph_script_t *s)
 {
-    if (s->boot.shared != 0 && g->script_scratch == NULL) {
-        g->script_scratch = take(t, TW_SCRIPT_MEM_BYTES, 1, 8);
-    }
     s->boot.mem = s->boot.shared != 0      ? g->script_scratch
                   : s->boot.mem_bytes != 0 ? take(t, s->boot.mem_bytes, 1, 8)
                                            : NULL;
@@ -209,6 +218,7 @@ static bool take_script(tw_graph_t *g, taker_t *t, tw_graph_script_t *s)
 
 static bool take_scripts(tw_graph_t *g, taker_t *t)
 {
+    take_scratch(g, t);
     for (uint32_t i = 0; i < g->n_scripts; i++) {
         tw_graph_script_t *s = &g->scripts[i];
         memset(s, 0, sizeof *s);

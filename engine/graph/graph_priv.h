@@ -6,10 +6,6 @@
 #ifndef TW_MAX_BLOCK_RUNS
 #define TW_MAX_BLOCK_RUNS 64u
 #endif
-/** Memory of a script that asks for some: its own, or scratch shared by all; the image has no size for it. */
-#ifndef TW_SCRIPT_MEM_BYTES
-#define TW_SCRIPT_MEM_BYTES 64u
-#endif
 /** Arrays start on this alignment; banks on theirs if it is larger. */
 #define TW_BANK_ALIGN 16u
 

@@ -7,10 +7,10 @@
 
 void script_install(tw_graph_script_t *s, const tw_script_t *code)
 {
-    const uint32_t bytes =
-        code->pool_bytes != 0 ? tw_round_up(code->code_bytes, 4) + code->pool_bytes : code->code_bytes;
+    const uint32_t bytes = tw_script_bytes(code->code_bytes, code->pool_bytes);
     s->code = *code;
     s->code.labels = s->labels;
+    s->installed = tw_script_calls(code);
     tw_script_index(&s->code, s->labels);
     tw_gauge_set(&s->bytes, bytes);
     tw_gauge_set(&s->crc, tw_crc32c(0, code->code, bytes));
@@ -63,59 +63,69 @@ uint32_t script_call_node(void *ctx, uint32_t script, uint32_t phase)
     return err == TW_E_BUSY ? (uint32_t) - (int32_t)err : 0;
 }
 
-/* Code as a replacement for script `script`: the image's limits, no literal pool. */
-static tw_script_t replacement(const tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t bytes)
+/* Code as a replacement for script `script`: the image's limits. */
+static tw_script_t replacement(const tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t code_bytes,
+                               uint32_t pool_bytes)
 {
     tw_script_t s = g->scripts[script].boot;
     s.code = code;
-    s.code_bytes = bytes;
-    s.pool_bytes = 0;
+    s.code_bytes = code_bytes;
+    s.pool_bytes = pool_bytes;
     return s;
 }
 
-tw_err_t tw_graph_check_script(const tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t bytes,
-                               tw_fault_t *fault)
+/* Scripts beyond the 64 that code can call are nobody's target, so they close no circle. */
+static tw_err_t check_calls(const tw_graph_t *g, uint32_t script, uint64_t mask)
 {
-    if (bytes > TW_SCRIPT_LIVE_BYTES || g->scripts[script].live == NULL) {
-        *fault = (tw_fault_t){.err = TW_E_NOMEM, .at = TW_SCRIPT_LIVE_BYTES};
-        return fault->err;
-    }
-    const tw_script_t s = replacement(g, script, code, bytes);
-    uint64_t calls[64], mask = 0;
-    *fault = (tw_fault_t){0};
-    const tw_err_t err = tw_script_verify(&s, false, &mask, fault);
-    if (err != TW_OK) {
-        fault->err = err;
-        return err;
-    }
+    uint64_t calls[64];
     const uint32_t n = tw_min_u32(g->n_scripts, TW_COUNT(calls));
     for (uint32_t i = 0; i < n; i++) {
         calls[i] = i == script ? mask : g->scripts[i].calls;
     }
     if (n < 64 && mask >> n != 0) {
-        fault->err = TW_E_SCR_BAD_TARGET;
-    } else if (!graph_calls_acyclic(calls, n)) {
-        fault->err = TW_E_SCR_DEPTH;
+        return TW_E_SCR_BAD_TARGET;
     }
+    return graph_calls_acyclic(calls, n) ? TW_OK : TW_E_SCR_DEPTH;
+}
+
+tw_err_t tw_graph_check_script(const tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t code_bytes,
+                               uint32_t pool_bytes, tw_fault_t *fault)
+{
+    const uint64_t bytes = (uint64_t)code_bytes + pool_bytes + 3u;
+    if (bytes > UINT32_MAX || tw_script_bytes(code_bytes, pool_bytes) > TW_SCRIPT_LIVE_BYTES ||
+        g->scripts[script].live == NULL) {
+        *fault = (tw_fault_t){.err = TW_E_NOMEM, .at = TW_SCRIPT_LIVE_BYTES};
+        return fault->err;
+    }
+    const tw_script_t s = replacement(g, script, code, code_bytes, pool_bytes);
+    uint64_t mask = 0;
+    *fault = (tw_fault_t){0};
+    const tw_err_t err = tw_script_verify(&s, false, &mask, fault);
+    fault->err = err != TW_OK ? err : check_calls(g, script, mask);
     return fault->err;
 }
 
-/* Masks only grow: a group that is dropped later must not hide what the installed code calls. */
-void tw_graph_note_calls(tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t bytes)
+tw_err_t tw_graph_note_calls(tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t code_bytes)
 {
-    const tw_script_t s = replacement(g, script, code, bytes);
-    uint64_t mask = 0;
-    tw_fault_t unused = {0};
-    if (tw_script_verify(&s, false, &mask, &unused) == TW_OK) {
-        g->scripts[script].calls |= mask;
+    const tw_script_t s = replacement(g, script, code, code_bytes, 0);
+    const uint64_t calls = g->scripts[script].calls | tw_script_calls(&s);
+    TW_TRY(check_calls(g, script, calls));
+    g->scripts[script].calls = calls;
+    return TW_OK;
+}
+
+void tw_graph_settle_calls(tw_graph_t *g)
+{
+    for (uint32_t i = 0; i < g->n_scripts; i++) {
+        g->scripts[i].calls = g->scripts[i].installed;
     }
 }
 
-void tw_graph_set_script(tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t bytes)
+void tw_graph_set_script(tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t code_bytes, uint32_t pool_bytes)
 {
     tw_graph_script_t *s = &g->scripts[script];
-    memcpy(s->live, code, bytes);
-    const tw_script_t next = replacement(g, script, s->live, bytes);
+    memcpy(s->live, code, tw_script_bytes(code_bytes, pool_bytes));
+    const tw_script_t next = replacement(g, script, s->live, code_bytes, pool_bytes);
     script_install(s, &next);
     tw_graph_enable_script(g, script, true);
 }

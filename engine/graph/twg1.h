@@ -207,6 +207,7 @@ typedef enum tw_section {
 
 /* ---- SCRIPTS: entries of 4 words, then code ------------------------------ */
 #define TW_SCRIPT_WORDS 4u
+#define TW_SCRIPT_MEM_UNIT 64u /* [bytes] */
 /* s0 code offset from image start; code first, literal pool right after it (4-aligned start) */
 #define TW_S1_CODE 15, 0      /* code bytes */
 #define TW_S1_LITERALS 31, 16 /* literal pool bytes, after the code rounded up to 4 */
@@ -215,7 +216,7 @@ typedef enum tw_section {
 #define TW_S2_STACK 15, 8
 #define TW_S2_SHARED 16, 16
 #define TW_S2_PRIVATE 17, 17
-#define TW_S2_ZERO 23, 18
+#define TW_S2_MEM 23, 18 /* memory in units - 1; 0 when it has none */
 #define TW_S2_VID 31, 24
 #define TW_S3_CRC 15, 0     /* CRC-16 of code + padding + literals */
 #define TW_S3_BUDGET 31, 16 /* max instructions / 256, 0 = default */

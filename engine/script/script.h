@@ -57,6 +57,12 @@ typedef union tw_sval {
     double f; /* FP16, FP32 and FP64 values are held as double */
 } tw_sval_t;
 
+/** Bytes of a script as it is stored: code, zeros to a multiple of 4 and literals where there are some. */
+static inline uint32_t tw_script_bytes(uint32_t code_bytes, uint32_t pool_bytes)
+{
+    return pool_bytes != 0 ? tw_round_up(code_bytes, 4) + pool_bytes : code_bytes;
+}
+
 /** Fat pointer; space, base and size come only from the loader or a system call. */
 typedef struct tw_sptr {
     uint8_t *base;
@@ -107,6 +113,9 @@ tw_err_t tw_script_verify(const tw_script_t *s, bool privileged, uint64_t *calls
 
 /** Byte offset of each label of verified code, TW_SCRIPT_NO_LABEL where there is none: makes calls start faster. */
 void tw_script_index(const tw_script_t *s, uint16_t labels[TW_SCRIPT_LABELS]);
+
+/** What tw_script_verify() gives as `calls`, of code that passed it; also calls that no path reaches count. */
+uint64_t tw_script_calls(const tw_script_t *s);
 
 /**
  * Run a verified script.

@@ -191,6 +191,17 @@ bool tw_spool_find(const tw_spool_t *pool, uint32_t k, tw_sptr_t *p)
     return false;
 }
 
+uint64_t tw_script_calls(const tw_script_t *s)
+{
+    uint64_t calls = 0;
+    tw_sinsn_t in;
+    for (uint32_t at = 0; at + 2 <= s->code_bytes; at += 2u * in.halfwords) {
+        tw_sop_decode(tw_get_le16(s->code + at), &in);
+        calls |= in.key == TW_SOP_CALLSCRIPT ? (uint64_t)1 << (in.word & 63) : 0;
+    }
+    return calls;
+}
+
 void tw_script_index(const tw_script_t *s, uint16_t labels[TW_SCRIPT_LABELS])
 {
     for (unsigned i = 0; i < TW_SCRIPT_LABELS; i++) {

@@ -65,7 +65,6 @@ typedef struct verifier {
     state_t entry;
     uint32_t n;  /* halfwords */
     uint32_t at; /* instruction looked at [halfwords] */
-    uint64_t calls;
     bool privileged;
     uint8_t n_routines;
     uint16_t n_joins;
@@ -662,7 +661,6 @@ static tw_err_t call_script(verifier_t *v, walk_t *w, const tw_sinsn_t *in)
     if (w->stacked_ptrs != 0) {
         return TW_E_SCR_BAD_TYPE;
     }
-    v->calls |= (uint64_t)1 << (in->word & 63);
     state_t after = v->entry;
     after.must |= w->st.must & SCRATCH_WRITTEN;
     if ((in->word & 0x80) != 0) {
@@ -838,7 +836,7 @@ tw_err_t tw_script_verify(const tw_script_t *s, bool privileged, uint64_t *calls
         return err;
     }
     if (calls != NULL) {
-        *calls = v.calls;
+        *calls = tw_script_calls(s);
     }
     return TW_OK;
 }

@@ -224,8 +224,12 @@ typedef struct tw_set_op {
 bool tw_client_set_many(tw_client_t *c, const tw_set_op_t *ops, uint32_t n, uint64_t tick, tunewire_v1_TxnRep *out,
                         uint32_t *failed);
 
-/** Install code (inline or by blob as its size asks). */
-bool tw_client_script_load(tw_client_t *c, uint32_t index, const uint8_t *code, uint32_t n,
+/**
+ * Install code (inline or by blob as its size asks).
+ * @param n           bytes in all: code, zeros to a multiple of 4, literals
+ * @param code_bytes  of the code; 0: all of it is code
+ */
+bool tw_client_script_load(tw_client_t *c, uint32_t index, const uint8_t *code, uint32_t n, uint32_t code_bytes,
                            tunewire_v1_ScriptInfo *out);
 
 /** One block of a watched arc. */

@@ -76,7 +76,7 @@ static void open_sink(tw_client_t *c, tw_client_sink_t *s, uint32_t stream)
     s->owed = 0;
 }
 
-static void end_by_frame(tw_client_t *c, tw_client_sink_t *s, const tw_conn_event_t *ev)
+static tw_client_error_t why_ended(const tw_conn_event_t *ev)
 {
     tunewire_v1_Status st = tunewire_v1_Status_init_zero;
     tw_client_error_t e = {0};
@@ -85,7 +85,7 @@ static void end_by_frame(tw_client_t *c, tw_client_sink_t *s, const tw_conn_even
     } else if (ev->err) {
         e = (tw_client_error_t){.kind = TW_CLIENT_PROTOCOL, .text = "a stream failed without saying why"};
     }
-    client_end_sink(c, s, &e);
+    return e;
 }
 
 static void give_credit(tw_client_t *c, tw_client_sink_t *s, uint32_t n)
@@ -101,6 +101,10 @@ void client_on_data(tw_client_t *c, const tw_conn_event_t *ev)
     tw_client_sink_t **slot = ev->stream ? sink_slot(c, ev->stream) : NULL;
     tw_client_sink_t *s = slot ? *slot : NULL;
     if (!s) {
+        if (ev->fin && ev->err) { /* of a stream that we send on: tw_client_stream_send() looks here */
+            c->refused = ev->stream;
+            c->refusal = why_ended(ev);
+        }
         return;
     }
     if (!ev->err && ev->len && !s->data(s->ctx, ev->data, ev->len)) {
@@ -114,7 +118,8 @@ void client_on_data(tw_client_t *c, const tw_conn_event_t *ev)
         return; /* data() dropped it */
     }
     if (ev->fin) {
-        end_by_frame(c, s, ev);
+        const tw_client_error_t why = why_ended(ev);
+        client_end_sink(c, s, &why);
     } else {
         give_credit(c, s, ev->len);
     }
@@ -190,6 +195,13 @@ void client_on_reply(tw_client_t *c, const uint8_t *p, uint32_t n)
     }
     if (h.has_status && h.status.code != tunewire_v1_Code_OK) {
         client_status_error(&k->err, &h.status);
+        if (rep_len && !k->sink) { /* of a commit that failed: what became of it */
+            take_response(c, k, h.stream, rep, rep_len);
+        }
+        if (k->stream) { /* it was not taken, or is ended: there will be no credit for it */
+            c->refused = k->stream;
+            c->refusal = k->err;
+        }
         if (k->sink) {
             client_end_sink(c, k->sink, &k->err);
         }
@@ -282,6 +294,7 @@ uint32_t tw_client_begin(tw_client_t *c, const tw_client_call_t *call)
                   .method = call->method,
                   .response = call->response,
                   .sink = call->sink,
+                  .stream = call->stream,
                   .until_ms = until};
     if (call->sink) {
         call->sink->ended = false;
@@ -386,6 +399,7 @@ uint32_t tw_client_set_fast_begin(tw_client_t *c, uint32_t node, uint32_t index,
     k->fast = true;
     k->response = NULL;
     k->sink = NULL;
+    k->stream = 0;
     k->err.kind = TW_CLIENT_OK;
     tw_conn_end(&c->conn, bytes, TW_FF_FIN);
     c->in_flight++;

@@ -85,8 +85,8 @@ static uint32_t begin_set(tw_client_t *c, uint32_t txn, const tw_set_op_t *op, t
                                                     .txn = txn,
                                                     .stream = (uint16_t)req->stream});
     }
-    if (id && !fits && !tw_client_stream_send(c, (uint16_t)req->stream, op->value, 0, op->n, 0, NULL, NULL)) {
-        id = 0;
+    if (id && !fits) { /* if the device ends the stream, its answer to the call says why */
+        (void)tw_client_stream_send(c, (uint16_t)req->stream, op->value, 0, op->n, 0, NULL, NULL);
     }
     free(req);
     return id;
@@ -175,7 +175,8 @@ bool tw_client_set_many(tw_client_t *c, const tw_set_op_t *ops, uint32_t n, uint
 
 /* ---- scripts ------------------------------------------------------------------------------ */
 
-bool tw_client_script_load(tw_client_t *c, uint32_t index, const uint8_t *code, uint32_t n, tunewire_v1_ScriptInfo *out)
+bool tw_client_script_load(tw_client_t *c, uint32_t index, const uint8_t *code, uint32_t n, uint32_t code_bytes,
+                           tunewire_v1_ScriptInfo *out)
 {
     tunewire_v1_ScriptLoad *req = calloc(1, sizeof *req);
     if (!req) {
@@ -183,6 +184,7 @@ bool tw_client_script_load(tw_client_t *c, uint32_t index, const uint8_t *code, 
     }
     *out = (tunewire_v1_ScriptInfo){0};
     req->index = index;
+    req->code_bytes = code_bytes;
     bool ok = true;
     if (n <= sizeof req->code.bytes && n + INLINE_ROOM <= c->conn.max_frame) {
         req->code.size = (pb_size_t)n;

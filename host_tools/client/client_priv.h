@@ -16,6 +16,7 @@ typedef struct call {
     uint32_t id; /* 0 = free */
     uint32_t method;
     bool done, fast;
+    uint16_t stream; /* of ours that it names, 0 = none */
     void *response;
     tw_client_sink_t *sink;
     int64_t until_ms;
@@ -42,6 +43,8 @@ struct tw_client {
     bool fast_failed;
     call_t calls[CLIENT_CALLS];
     tw_client_sink_t *sinks[TW_CONN_STREAMS];
+    uint16_t refused; /* stream of ours that the device ended or never took, 0 = none; `refusal` says why */
+    tw_client_error_t refusal;
     tw_client_error_t err;
 };
 

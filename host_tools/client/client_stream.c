@@ -29,6 +29,7 @@ bool tw_bytes_add(tw_bytes_t *b, const void *data, size_t n)
 uint16_t tw_client_stream(tw_client_t *c)
 {
     const uint16_t id = tw_client_alive(c) ? tw_conn_open(&c->conn, 0, true) : 0;
+    c->refused = c->refused == id ? 0 : c->refused;
     if (id == 0) {
         (void)client_fail(c, TW_CLIENT_CLOSED, "connect again", "no stream can be opened");
     }
@@ -56,6 +57,28 @@ static void send_piece(tw_client_t *c, uint16_t stream, const uint8_t *data, uin
     tw_conn_end(&c->conn, OFFSET + n, last ? TW_FF_FIN : 0);
 }
 
+/* The device may end our stream at any time: it will never give credit again then. */
+static bool refused(tw_client_t *c, uint16_t stream)
+{
+    if (c->refused != stream) {
+        return false;
+    }
+    c->err = c->refusal;
+    c->refused = 0;
+    return true;
+}
+
+/* Until the device gives credit, takes bytes from us or says why not. */
+static bool wait_credit(tw_client_t *c, uint64_t at, int64_t until)
+{
+    const pump_t r = client_pump(c, until);
+    if (r == PUMP_TIMEOUT && client_now_ms() >= until) {
+        return client_fail(c, TW_CLIENT_TIMEOUT, "see the device's log (tunewire log)",
+                           "the device takes no more data at byte %llu", (unsigned long long)at);
+    }
+    return r != PUMP_LOST;
+}
+
 bool tw_client_stream_send(tw_client_t *c, uint16_t stream, const uint8_t *data, uint64_t from, uint64_t n,
                            uint32_t chunk, tw_progress_fn progress, void *ctx)
 {
@@ -63,16 +86,14 @@ bool tw_client_stream_send(tw_client_t *c, uint16_t stream, const uint8_t *data,
     uint64_t at = from;
     bool fin = false;
     while (!fin) {
+        if (refused(c, stream)) {
+            return false;
+        }
         const uint32_t can = piece(c, stream, chunk);
         const uint32_t len = n - at < can ? (uint32_t)(n - at) : can;
         if (len == 0 && at < n) {
-            const pump_t r = client_pump(c, until);
-            if (r == PUMP_LOST) {
+            if (!wait_credit(c, at, until)) {
                 return false;
-            }
-            if (r == PUMP_TIMEOUT && client_now_ms() >= until) {
-                return client_fail(c, TW_CLIENT_TIMEOUT, "see the device's log (tunewire log)",
-                                   "the device takes no more data at byte %llu", (unsigned long long)at);
             }
             continue;
         }

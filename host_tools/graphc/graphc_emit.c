@@ -228,11 +228,12 @@ static void scripts(out_t *o, const g_model_t *m)
     for (uint32_t i = 0; i < m->n_scripts; i++) {
         const g_script_t *s = &m->scripts[i];
         const uint32_t bytes = s->literal_bytes > 0 ? tw_round_up(s->code_bytes, 4) + s->literal_bytes : s->code_bytes;
+        const uint32_t units = 4u * g_heap_words(s) / TW_SCRIPT_MEM_UNIT;
         word(o, at);
         word(o, BITS(s->code_bytes, TW_S1_CODE) | BITS(s->literal_bytes, TW_S1_LITERALS));
         word(o, BITS(s->regs, TW_S2_REGS) | BITS(s->ptrs, TW_S2_PTRS) | BITS(s->stack, TW_S2_STACK) |
                     BITS(s->shared, TW_S2_SHARED) | BITS((uint32_t)!s->shared, TW_S2_PRIVATE) |
-                    BITS((uint32_t)s->vid, TW_S2_VID));
+                    BITS(units - 1u, TW_S2_MEM) | BITS((uint32_t)s->vid, TW_S2_VID));
         word(o, BITS((uint32_t)tw_crc16(TW_CRC16_INIT, s->code, bytes), TW_S3_CRC) |
                     BITS((s->budget + 255u) / 256u, TW_S3_BUDGET));
         at += tw_round_up(bytes, 4);

@@ -69,6 +69,7 @@ typedef struct g_script {
     g_slice_t name;
     uint8_t regs, ptrs, stack, shared, vid;
     uint16_t budget; /* instructions */
+    uint16_t heap;   /* 32-bit words asked for, 0: the least */
     uint8_t *code;   /* code, padding to 4, literals */
     uint32_t code_bytes, literal_bytes;
     bool has_code;
@@ -183,6 +184,13 @@ bool g_parse(g_model_t *m, const char *path, const tw_text_source_t *src);
 bool g_resolve(g_model_t *m);
 bool g_names(g_model_t *m);
 bool g_plan(g_model_t *m);
+/** Words of the script's memory: what it asked for in whole units of the image. */
+static inline uint32_t g_heap_words(const g_script_t *s)
+{
+    return tw_round_up(tw_max_u32(s->heap, 1), TW_SCRIPT_MEM_UNIT / 4u);
+}
+/** What the device would refuse of the scripts; after g_names(). */
+bool g_verify_scripts(g_model_t *m);
 /** @return malloc'ed image, or NULL when memory is out or it would be too large (an error was added) */
 uint8_t *g_emit(g_model_t *m, uint32_t sequence, uint32_t *bytes);
 char *g_report(const g_model_t *m, uint32_t image_bytes);

@@ -1,4 +1,5 @@
 /* cli_script.c - scripts from files, for `script load`, `asm` and `disasm`. */
+#include "engine/script/script.h"
 #include "host_tools/scriptasm/scriptasm.h"
 #include "host_tools/tunewire/cli_script.h"
 #include <stdlib.h>
@@ -34,6 +35,47 @@ static bool assemble(tw_cli_t *cli, const char *path, const tw_bytes_t *text, tw
     return ok;
 }
 
+/* ---- .bin files ---- */
+
+/* No script begins so: as a word it compares a pointer, which the verifier refuses. */
+static const uint8_t magic[4] = {'T', 'W', 'S', '1'};
+enum { HEADER = 8 }; /* magic, code bytes, literal bytes */
+
+static bool take_header(tw_bytes_t *file, uint32_t *code_bytes)
+{
+    *code_bytes = (uint32_t)file->n;
+    if (file->n < HEADER || memcmp(file->data, magic, sizeof magic) != 0) {
+        return file->n != 0 && file->n % 2 == 0;
+    }
+    *code_bytes = tw_get_le16(file->data + 4);
+    const uint32_t bytes = tw_script_bytes(*code_bytes, tw_get_le16(file->data + 6));
+    if (bytes != file->n - HEADER) {
+        return false;
+    }
+    file->n = bytes;
+    memmove(file->data, file->data + HEADER, bytes);
+    return true;
+}
+
+bool cli_write_script(tw_cli_t *cli, const char *path, const tw_bytes_t *code, uint32_t code_bytes)
+{
+    uint8_t head[HEADER];
+    tw_bytes_t file = {0};
+    memcpy(head, magic, sizeof magic);
+    tw_put_le16(head + 4, (uint16_t)code_bytes);
+    tw_put_le16(head + 6, (uint16_t)(code->n - tw_round_up(code_bytes, 4)));
+    if (code->n == code_bytes) {
+        return cli_write_file(cli, path, code->data, code->n);
+    }
+    const bool made = tw_bytes_add(&file, head, HEADER) && tw_bytes_add(&file, code->data, code->n);
+    const bool ok = made && cli_write_file(cli, path, file.data, file.n);
+    if (!made) {
+        (void)cli_fail(cli, CLI_INPUT, path, "", "out of memory");
+    }
+    free(file.data);
+    return ok;
+}
+
 bool cli_read_script(tw_cli_t *cli, const char *path, tw_bytes_t *code, uint32_t *code_bytes)
 {
     tw_bytes_t file;
@@ -43,8 +85,7 @@ bool cli_read_script(tw_cli_t *cli, const char *path, tw_bytes_t *code, uint32_t
     }
     if (cli_has_suffix(path, ".bin")) {
         *code = file;
-        *code_bytes = (uint32_t)file.n;
-        if (file.n == 0 || file.n % 2) {
+        if (!take_header(code, code_bytes)) {
             (void)cli_fail(cli, CLI_INPUT, path, "write one with tunewire script asm", "not a script binary");
             free(file.data);
             *code = (tw_bytes_t){0};

@@ -14,7 +14,7 @@ int verb_script_asm(tw_cli_t *cli)
     cli_with_suffix(cli->args[0], ".bin", path, sizeof path);
     const char *to = given ? given : path;
     int exit = CLI_OK;
-    if (!cli_write_file(cli, to, code.data, code.n)) {
+    if (!cli_write_script(cli, to, &code, code_bytes)) {
         exit = cli->exit;
     } else if (cli->json) {
         exit = cli_json(cli,

@@ -12,16 +12,13 @@ int verb_script_load(tw_cli_t *cli)
         return cli->exit;
     }
     int exit;
-    if (code.n != code_bytes) {
-        exit = cli_fail(cli, CLI_INPUT, path, "keep constants in movi, or put the script into the graph",
-                        "a literal pool cannot be replaced while the graph runs");
-    } else if (!tw_client_script_load(cli->c, index, code.data, code_bytes, &info)) {
+    if (!tw_client_script_load(cli->c, index, code.data, (uint32_t)code.n, code_bytes, &info)) {
         exit = cli_fail_client(cli, path);
     } else if (cli->json) {
         exit = cli_json(cli, json_pack("{s:i, s:s, s:i, s:I}", "script", (int)index, "name", info.name, "bytes",
                                        (int)info.size, "crc", (json_int_t)info.crc));
     } else {
-        (void)fprintf(cli->out, "script %u: %u bytes installed\n", index, code_bytes);
+        (void)fprintf(cli->out, "script %u: %zu bytes installed\n", index, code.n);
         exit = CLI_OK;
     }
     free(code.data);

@@ -1,183 +1,39 @@
 /* bench_rpc - Tunewire over loopback TCP against raw sockets carrying the same bytes.
  *
- * bench_rpc HOST PORT NAME: prints one line "NAME value unit ratio spread" for
+ * bench_rpc HOST PORT NAME [PID]: prints "NAME value unit ratio quartile quartile pairs req rep kept" for
  *   rpc_setparam     Param.Set round trips, one in flight, against a ping-pong of equal sizes
  *   rpc_pipelined64  64 Param.Set in one write, against the same bytes coalesced
+ *   txn_1000         Begin, 1,000 blocks of 5 floats, Commit: against the same bytes in the same turns
  *   blob_upload      4 MB with CRC and credit, against a raw 4 MB stream with one answer
- * The peer is a blocking echo process on the same core as everything else. Both sides alternate
- * in slices of at most 50 ms; a ratio is taken per pair of neighbouring slices and the median of
- * all pairs is reported, with the quartiles as spread, so drifts of the machine cancel.
+ *   arc_stream       8 subscriptions of an engine at full pace, against a raw stream of blocks as long
+ *
+ * The raw peer is a blocking process; everything shares one core. Both sides alternate in slices of about 40 ms,
+ * every other pair the other way round; a ratio is taken per pair, and the median of all pairs is reported with
+ * the quartiles. One pair before the first warms up. While the raw side of arc_stream is measured the device (PID)
+ * is stopped, for its engine would take the core. When calls or replies change their length, so does the raw side.
  */
 #include "engine/base/crc.h"
-#include "protocol/rpc.h"
-#include <arpa/inet.h>
+#include "tests/bench/bench_link.h"
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { PAIRS = 41, SLICE_US = 40000, DEPTH = 64, BLOB = 4 << 20, FRAME_MAX = 65536 };
+enum { BLOB = 4 << 20, TXN_SETS = 1000, TXN_TURN = 50, FIVE_FLOATS = 20, FIRST_ID = 1 << 21 /* ids of one width */ };
 
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+typedef struct run {
+    const char *name, *unit;
+    tw_t t;
+    int raw;
+    pid_t child, device;
+    uint32_t req, rep;         /* bytes of one call and of its reply, as the raw side carries them */
+    uint32_t now_req, now_rep; /* as the last slice had them */
+    uint8_t *data;
+} run_t;
 
-static _Noreturn void die(const char *what)
-{
-    fprintf(stderr, "bench_rpc: %s: %s\n", what, strerror(errno));
-    exit(1);
-}
-
-static void send_all(int fd, const void *data, size_t n)
-{
-    for (const uint8_t *p = data; n > 0;) {
-        const ssize_t k = send(fd, p, n, MSG_NOSIGNAL);
-        if (k <= 0) {
-            die("send");
-        }
-        p += k;
-        n -= (size_t)k;
-    }
-}
-
-static void recv_all(int fd, void *data, size_t n)
-{
-    for (uint8_t *p = data; n > 0;) {
-        const ssize_t k = recv(fd, p, n, 0);
-        if (k <= 0) {
-            die("recv");
-        }
-        p += k;
-        n -= (size_t)k;
-    }
-}
-
-static int dial(const char *host, int port)
-{
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    const int one = 1;
-    inet_pton(AF_INET, host, &a.sin_addr);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&a, sizeof a) != 0) {
-        die("connect");
-    }
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    return fd;
-}
-
-/* ---- the raw peer: answers `rep` bytes for every `req` bytes ------------------- */
-
-static void echo(int fd, size_t req, size_t rep)
-{
-    static uint8_t in[1 << 18], out[1 << 18];
-    size_t have = 0;
-    for (;;) {
-        const ssize_t k = recv(fd, in, sizeof in, 0);
-        if (k <= 0) {
-            return;
-        }
-        have += (size_t)k;
-        const size_t n = have / req;
-        have -= n * req;
-        for (size_t left = n * rep; left > 0;) {
-            const size_t m = left < sizeof out ? left : sizeof out;
-            send_all(fd, out, m);
-            left -= m;
-        }
-    }
-}
-
-static int raw_peer(size_t req, size_t rep, pid_t *child)
-{
-    const int l = socket(AF_INET, SOCK_STREAM, 0);
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t n = sizeof a;
-    if (bind(l, (struct sockaddr *)&a, sizeof a) != 0 || listen(l, 1) != 0) {
-        die("listen");
-    }
-    getsockname(l, (struct sockaddr *)&a, &n);
-    *child = fork();
-    if (*child == 0) {
-        const int one = 1, fd = accept(l, NULL, NULL);
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-        echo(fd, req, rep);
-        _exit(0);
-    }
-    close(l);
-    return dial("127.0.0.1", ntohs(a.sin_port));
-}
-
-/* ---- Tunewire ------------------------------------------------------------------ */
-
-typedef struct tw {
-    int fd;
-    tw_deframer_t in;
-    uint8_t frame[FRAME_MAX], rx[1 << 18];
-    size_t at, have;
-    uint32_t call_id;
-    uint32_t max_frame, window;
-} tw_t;
-
-/* Next frame; its payload is valid until the next call. */
-static tw_frame_t next_frame(tw_t *t)
-{
-    for (;;) {
-        tw_frame_t f;
-        tw_err_t err = TW_OK;
-        size_t used = 0;
-        const tw_deframe_result_t r = tw_deframe(&t->in, t->rx + t->at, t->have - t->at, &used, &f, &err);
-        t->at += used;
-        if (r == TW_DEFRAME_FRAME) {
-            return f;
-        }
-        if (r != TW_DEFRAME_MORE) {
-            die("bad frame");
-        }
-        const ssize_t k = recv(t->fd, t->rx, sizeof t->rx, 0);
-        if (k <= 0) {
-            die("recv");
-        }
-        t->at = 0;
-        t->have = (size_t)k;
-    }
-}
-
-static uint32_t frame_at(uint8_t *p, uint8_t type, uint16_t stream, uint8_t flags, uint32_t len)
-{
-    tw_frame_header(p, type, flags, stream, p + TW_FRAME_HEADER, len);
-    return TW_FRAME_HEADER + len;
-}
-
-static void hello(tw_t *t)
-{
-    uint8_t b[256];
-    tw_err_t err;
-    tunewire_v1_HelloReq q = tunewire_v1_HelloReq_init_zero;
-    tunewire_v1_HelloRep h = tunewire_v1_HelloRep_init_zero;
-    q.major = 1;
-    q.max_frame = FRAME_MAX;
-    q.window = 1 << 20;
-    q.max_calls = DEPTH;
-    const uint32_t n =
-        tw_rpc_encode(b + TW_FRAME_HEADER, sizeof b - TW_FRAME_HEADER, tunewire_v1_HelloReq_fields, &q, &err);
-    send_all(t->fd, b, frame_at(b, TW_FT_HELLO, 0, TW_FF_FIN, n));
-    const tw_frame_t f = next_frame(t);
-    if (f.type != TW_FT_HELLO || tw_rpc_decode(f.payload, f.len, tunewire_v1_HelloRep_fields, &h) != TW_OK) {
-        die("hello");
-    }
-    t->max_frame = h.max_frame;
-    t->window = h.window;
-    t->in.max_frame = h.max_frame;
-}
+/* ---- calls ------------------------------------------------------------------- */
 
 static uint32_t put_set(tw_t *t, uint8_t *p)
 {
@@ -187,85 +43,155 @@ static uint32_t put_set(tw_t *t, uint8_t *p)
     return frame_at(p, TW_FT_CALL, 0, TW_FF_FIN, tw_hot_put_set(p + TW_FRAME_HEADER, 256, &s));
 }
 
-static void check_reply(const tw_frame_t *f, uint32_t *bytes)
-{
-    tunewire_v1_ReplyHeader h;
-    const uint8_t *r;
-    uint32_t n;
-    if (f->type != TW_FT_REPLY || tw_rpc_split_reply(f->payload, f->len, &h, &r, &n) != TW_OK || h.status.code != 0) {
-        fprintf(stderr, "bench_rpc: the device refused: %s\n", f->type == TW_FT_REPLY ? h.status.text : "no reply");
-        exit(1);
-    }
-    *bytes = TW_FRAME_HEADER + f->len;
-}
-
-static double slice_set(tw_t *t, unsigned depth, uint32_t *req, uint32_t *rep)
+static double slice_set(run_t *r, unsigned depth)
 {
     static uint8_t out[DEPTH * 128];
+    tw_t *t = &r->t;
     unsigned done = 0;
     const double start = now_s();
     do {
         uint32_t n = 0;
         for (unsigned i = 0; i < depth; i++) {
-            *req = put_set(t, out + n);
-            n += *req;
+            r->now_req = put_set(t, out + n);
+            n += r->now_req;
         }
         send_all(t->fd, out, n);
         for (unsigned i = 0; i < depth; i++) {
             const tw_frame_t f = next_frame(t);
-            check_reply(&f, rep);
+            check_reply(&f, &r->now_rep);
         }
         done += depth;
     } while (now_s() - start < SLICE_US * 1e-6);
     return done / (now_s() - start);
 }
 
-static double slice_raw(int fd, unsigned depth, uint32_t req, uint32_t rep)
+/* One turn of the raw side: as many requests at once, as many answers. */
+static void raw_turn(const run_t *r, unsigned depth)
 {
     static uint8_t buf[DEPTH * 256];
+    send_all(r->raw, buf, depth * r->req);
+    recv_all(r->raw, buf, depth * r->rep);
+}
+
+static double raw_set(run_t *r, unsigned depth)
+{
     unsigned done = 0;
     const double start = now_s();
     do {
-        send_all(fd, buf, depth * req);
-        recv_all(fd, buf, depth * rep);
+        raw_turn(r, depth);
         done += depth;
     } while (now_s() - start < SLICE_US * 1e-6);
     return done / (now_s() - start);
+}
+
+static double set_one(run_t *r)
+{
+    return slice_set(r, 1);
+}
+
+static double raw_one(run_t *r)
+{
+    return raw_set(r, 1);
+}
+
+static double set_many(run_t *r)
+{
+    return slice_set(r, DEPTH);
+}
+
+static double raw_many(run_t *r)
+{
+    return raw_set(r, DEPTH);
+}
+
+/* ---- transaction --------------------------------------------------------------- */
+
+/* Blocks of 5 floats: both stages of 500 filters; b0 tells one transaction from the next. */
+static uint32_t put_biquad(tw_t *t, uint8_t *p, uint32_t txn, uint32_t i)
+{
+    uint8_t value[FIVE_FLOATS] = {0};
+    tw_put_f32(value, t->call_id & 1 ? 1.0f : 0.5f);
+    const tw_hot_set_t s = {.call_id = ++t->call_id,
+                            .txn = txn,
+                            .node = i / 2,
+                            .index = 3 + i % 2,
+                            .type = 27,
+                            .value = value,
+                            .value_len = sizeof value};
+    return frame_at(p, TW_FT_CALL, 0, TW_FF_FIN, tw_hot_put_set(p + TW_FRAME_HEADER, 256, &s));
+}
+
+static void stage(run_t *r, uint32_t txn)
+{
+    static uint8_t out[TXN_TURN * 128];
+    uint32_t sent = 0, got = 0;
+    for (uint32_t i = 0; i < TXN_SETS; i += TXN_TURN) {
+        uint32_t n = 0;
+        for (uint32_t k = 0; k < TXN_TURN; k++) {
+            n += put_biquad(&r->t, out + n, txn, i + k);
+        }
+        send_all(r->t.fd, out, n);
+        sent += n;
+        for (uint32_t k = 0; k < TXN_TURN; k++) {
+            uint32_t bytes;
+            const tw_frame_t f = next_frame(&r->t);
+            check_reply(&f, &bytes);
+            got += bytes;
+        }
+    }
+    r->now_req = sent / TXN_SETS; /* node numbers differ in width */
+    r->now_rep = got / TXN_SETS;
+}
+
+static double txn(run_t *r)
+{
+    unsigned done = 0;
+    uint32_t ignored = 0;
+    double spent = 0;
+    do {
+        tunewire_v1_TxnBegin q = tunewire_v1_TxnBegin_init_zero;
+        tunewire_v1_TxnRep rep = tunewire_v1_TxnRep_init_zero;
+        const double start = now_s();
+        q.lease_ms = 5000;
+        call(&r->t, TW_M_Txn_Begin, tunewire_v1_TxnBegin_fields, &q, 0, tunewire_v1_TxnRep_fields, &rep, &ignored);
+        stage(r, rep.txn);
+        const tunewire_v1_TxnRef ref = {.txn = rep.txn};
+        call(&r->t, TW_M_Txn_Commit, tunewire_v1_TxnRef_fields, &ref, 0, tunewire_v1_TxnRep_fields, &rep, &ignored);
+        spent += now_s() - start;
+        if (rep.ops != TXN_SETS) {
+            die("commit");
+        }
+        usleep(2000); /* the engine takes them over at its next block; not measured on either side */
+        done++;
+    } while (spent < SLICE_US * 1e-6);
+    return done / spent;
+}
+
+/* Begin and Commit are taken as one turn each of a set's size: less than they have. */
+static double raw_txn(run_t *r)
+{
+    unsigned done = 0;
+    double spent = 0;
+    do {
+        const double start = now_s();
+        raw_turn(r, 1);
+        for (uint32_t i = 0; i < TXN_SETS; i += TXN_TURN) {
+            raw_turn(r, TXN_TURN);
+        }
+        raw_turn(r, 1);
+        spent += now_s() - start;
+        usleep(2000);
+        done++;
+    } while (spent < SLICE_US * 1e-6);
+    return done / spent;
 }
 
 /* ---- upload --------------------------------------------------------------------- */
 
-static void call(tw_t *t, uint32_t method, const pb_msgdesc_t *fields, const void *msg, uint16_t stream,
-                 const pb_msgdesc_t *rep_fields, void *rep, uint32_t *credit)
+static double upload(run_t *run)
 {
-    static uint8_t b[2048];
-    tunewire_v1_CallHeader h = tunewire_v1_CallHeader_init_zero;
-    h.call_id = ++t->call_id;
-    h.method = method;
-    h.stream = stream;
-    const uint32_t n = tw_rpc_put_call(b + TW_FRAME_HEADER, sizeof b - TW_FRAME_HEADER, &h, fields, msg);
-    send_all(t->fd, b, frame_at(b, TW_FT_CALL, 0, TW_FF_FIN, n));
-    for (;;) {
-        const tw_frame_t f = next_frame(t);
-        if (f.type == TW_FT_CREDIT && f.len == 4) {
-            *credit += tw_get_le32(f.payload);
-        } else if (f.type == TW_FT_REPLY) {
-            tunewire_v1_ReplyHeader rh;
-            const uint8_t *r;
-            uint32_t rn;
-            uint32_t ignored;
-            check_reply(&f, &ignored);
-            if (tw_rpc_split_reply(f.payload, f.len, &rh, &r, &rn) != TW_OK ||
-                tw_rpc_decode(r, rn, rep_fields, rep) != TW_OK) {
-                die("reply");
-            }
-            return;
-        }
-    }
-}
-
-static double upload(tw_t *t, const uint8_t *data)
-{
+    tw_t *t = &run->t;
+    const uint8_t *data = run->data;
     static uint8_t b[FRAME_MAX];
     static uint16_t next = 1;
     tunewire_v1_BlobOpen q = tunewire_v1_BlobOpen_init_zero;
@@ -305,18 +231,16 @@ static double upload(tw_t *t, const uint8_t *data)
     return BLOB / took;
 }
 
-static double raw_upload(int fd, const uint8_t *data)
+static double raw_upload(run_t *r)
 {
     uint8_t ack;
     const double start = now_s();
     for (uint32_t at = 0; at < BLOB; at += 1 << 16) {
-        send_all(fd, data + at, 1 << 16);
+        send_all(r->raw, r->data + at, 1 << 16);
     }
-    recv_all(fd, &ack, 1);
+    recv_all(r->raw, &ack, 1);
     return BLOB / (now_s() - start);
 }
-
-/* ---- report ------------------------------------------------------------------------ */
 
 static int ascending(const void *a, const void *b)
 {
@@ -324,53 +248,124 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void report(const char *name, double *ratio, double *value, const char *unit)
+/* ---- arcs ---------------------------------------------------------------------- */
+
+static double stream(run_t *r)
 {
-    qsort(ratio, PAIRS, sizeof *ratio, ascending);
-    qsort(value, PAIRS, sizeof *value, ascending);
-    printf("%s %.6g %s %.4f %.4f %.4f\n", name, value[PAIRS / 2], unit, ratio[PAIRS / 2], ratio[PAIRS / 4],
-           ratio[PAIRS * 3 / 4]);
+    return arcs_slice(&r->t);
+}
+
+static double raw_stream(run_t *r)
+{
+    kill(r->device, SIGSTOP);
+    const double rate = arcs_raw_slice(r->raw);
+    kill(r->device, SIGCONT);
+    return rate;
+}
+
+/* ---- figures ------------------------------------------------------------------- */
+
+typedef double slice_fn(run_t *r);
+
+static const struct figure {
+    const char *name, *unit;
+    slice_fn *ours, *raw;
+    unsigned pairs;
+} figures[] = {
+    {"rpc_setparam", "rt/s", set_one, raw_one, 41}, {"rpc_pipelined64", "call/s", set_many, raw_many, 41},
+    {"txn_1000", "txn/s", txn, raw_txn, 41},        {"blob_upload", "B/s", upload, raw_upload, 41},
+    {"arc_stream", "B/s", stream, raw_stream, 41},
+};
+
+static void drop_peer(run_t *r)
+{
+    close(r->raw);
+    kill(r->child, SIGTERM);
+    waitpid(r->child, NULL, 0);
+}
+
+/* Versions, ticks and times in replies grow by a byte now and then; the raw side then carries as much. */
+static void follow_sizes(run_t *r)
+{
+    if (r->req == r->now_req && r->rep == r->now_rep) {
+        return;
+    }
+    if (r->child != 0) {
+        drop_peer(r);
+    }
+    r->req = r->now_req;
+    r->rep = r->now_rep;
+    r->raw = raw_peer(r->req, r->rep, &r->child);
+}
+
+static void prepare(run_t *r, const struct figure *f)
+{
+    if (f->ours == upload) {
+        r->data = malloc(BLOB);
+        for (uint32_t i = 0; i < BLOB; i++) {
+            r->data[i] = (uint8_t)(i * 2654435761u >> 24);
+        }
+        r->raw = raw_peer(BLOB, 1, &r->child);
+        return;
+    }
+    if (f->ours == stream) {
+        arcs_start(&r->t);
+        for (unsigned i = 0; i < 10; i++) {
+            (void)arcs_slice(&r->t);
+        }
+        r->raw = raw_peer(0, arcs_block_bytes(), &r->child);
+        return;
+    }
+    r->t.call_id = FIRST_ID;
+    (void)f->ours(r);
+    follow_sizes(r);
+}
+
+static double pair(run_t *r, const struct figure *f, bool raw_first, double *value)
+{
+    double raw = raw_first ? f->raw(r) : 0;
+    *value = f->ours(r);
+    raw = raw_first ? raw : f->raw(r);
+    return *value / raw;
+}
+
+static void measure(run_t *r, const struct figure *f)
+{
+    static double ratio[PAIRS_MAX], value[PAIRS_MAX];
+    prepare(r, f);
+    (void)pair(r, f, true, &value[0]);
+    for (unsigned i = 0; i < f->pairs; i++) {
+        ratio[i] = pair(r, f, i % 2 == 0, &value[i]);
+        follow_sizes(r);
+    }
+    qsort(ratio, f->pairs, sizeof *ratio, ascending);
+    qsort(value, f->pairs, sizeof *value, ascending);
+    printf("%s %.6g %s %.4f %.4f %.4f %u %u %u %.4f\n", f->name, value[f->pairs / 2], f->unit, ratio[f->pairs / 2],
+           ratio[f->pairs / 4], ratio[f->pairs * 3 / 4], f->pairs, r->req, r->rep,
+           f->ours == stream ? arcs_kept() : 1.0);
 }
 
 int main(int argc, char **argv)
 {
-    static tw_t t;
-    static double ratio[PAIRS], value[PAIRS];
-    if (argc != 4) {
-        fprintf(stderr, "usage: bench_rpc HOST PORT rpc_setparam|rpc_pipelined64|blob_upload\n");
+    static run_t r;
+    const struct figure *f = NULL;
+    for (size_t i = 0; argc >= 4 && i < sizeof figures / sizeof *figures; i++) {
+        f = strcmp(figures[i].name, argv[3]) == 0 ? &figures[i] : f;
+    }
+    if (f == NULL) {
+        fprintf(stderr, "usage: bench_rpc HOST PORT FIGURE [PID of the device]\n");
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);
-    t.fd = dial(argv[1], atoi(argv[2]));
-    tw_deframer_init(&t.in, t.frame, sizeof t.frame);
-    hello(&t);
-    const char *name = argv[3];
-    const unsigned depth = strcmp(name, "rpc_pipelined64") == 0 ? DEPTH : 1;
-    pid_t child;
-    uint32_t req = 0, rep = 0, now_req, now_rep;
-    int raw;
-    uint8_t *data = NULL;
-    if (strcmp(name, "blob_upload") == 0) {
-        data = malloc(BLOB);
-        for (uint32_t i = 0; i < BLOB; i++) {
-            data[i] = (uint8_t)(i * 2654435761u >> 24);
-        }
-        raw = raw_peer(BLOB, 1, &child);
-    } else {
-        while (t.call_id < 20000) { /* from here on call ids have their final width: warm, and the sizes are known */
-            slice_set(&t, depth, &req, &rep);
-        }
-        raw = raw_peer(req, rep, &child);
+    r.device = argc > 4 ? (pid_t)atoi(argv[4]) : 0;
+    if (f->ours == stream && r.device <= 0) {
+        fprintf(stderr, "bench_rpc: arc_stream needs the PID of the device\n");
+        return 2;
     }
-    for (unsigned i = 0; i < PAIRS; i++) {
-        const double r = data ? raw_upload(raw, data) : slice_raw(raw, depth, req, rep);
-        value[i] = data ? upload(&t, data) : slice_set(&t, depth, &now_req, &now_rep);
-        ratio[i] = value[i] / r;
-    }
-    report(name, ratio, value, data ? "B/s" : depth > 1 ? "call/s" : "rt/s");
-    close(raw);
-    close(t.fd);
-    free(data);
-    waitpid(child, NULL, 0);
+    tw_open(&r.t, argv[1], atoi(argv[2]));
+    measure(&r, f);
+    drop_peer(&r);
+    close(r.t.fd);
+    free(r.data);
     return 0;
 }

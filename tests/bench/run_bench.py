@@ -1,6 +1,6 @@
 """run_bench.py [--only NAME]: measure ratios against named peers; print and keep them in build/bench.json.
 
-Every figure is a ratio taken in one run, interleaved with its peer, median of many pairs.
+Every figure is a ratio taken in one run, interleaved with its peer: median of many pairs, with quartiles.
 """
 import argparse
 import json
@@ -10,12 +10,28 @@ import sys
 import tempfile
 import threading
 
-PEERS = {"rpc_setparam": "raw_tcp_pingpong", "rpc_pipelined64": "raw_tcp_coalesced", "blob_upload": "raw_tcp_stream"}
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from graph_texts import amplifier_chain, filter_chain  # noqa: E402
+
+PLATFORM = "examples/platform/top_manifest_computer.txt"
+# figure: (peer, graph text or its file, options of the daemon)
+FIGURES = {
+    "rpc_setparam": ("raw_tcp_pingpong", "examples/voice_gate.txt", []),
+    "rpc_pipelined64": ("raw_tcp_coalesced", "examples/voice_gate.txt", []),
+    "txn_1000": ("raw_tcp_same_turns", filter_chain(500), ["--io", "audio_in_0=ramp"]),
+    "blob_upload": ("raw_tcp_stream", "examples/voice_gate.txt", []),
+    "arc_stream": ("raw_tcp_blocks", amplifier_chain(7), ["--io", "audio_in_0=ramp", "--pace", "fast"]),
+}
 
 
-def start_server(image, cpu):
-    command = ["build/host/tunewired", "--platform", "examples/platform/top_manifest_computer.txt", "--listen",
-               "127.0.0.1:0", "--graph", image, "--log-level", "error", "--io", "line_out_0=null"]
+def pin(cpu):
+    # Both peers and the client share one core, so that the ratio compares work, not wake-up luck.
+    os.sched_setaffinity(0, {cpu})
+
+
+def start_server(image, cpu, options):
+    command = ["build/host/tunewired", "--platform", PLATFORM, "--listen",
+               "127.0.0.1:0", "--graph", image, "--log-level", "error", "--io", "line_out_0=null", *options]
     p = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: pin(cpu))
     line = p.stdout.readline()
     if "tcp://" not in line:
@@ -24,41 +40,58 @@ def start_server(image, cpu):
     return p, int(line.rsplit(":", 1)[1])
 
 
-def pin(cpu):
-    # Both peers and the client share one core, so that the ratio compares work, not wake-up luck.
-    os.sched_setaffinity(0, {cpu})
+def measure(name, folder, cpu):
+    peer, graph, options = FIGURES[name]
+    text, image = graph, os.path.join(folder, f"{name}.twg")
+    if "\n" in graph:
+        text = os.path.join(folder, f"{name}.txt")
+        with open(text, "w") as f:
+            f.write(graph)
+    subprocess.run(["build/host/tunewire", "compile", text, "-o", image, "--platform", PLATFORM],
+                   check=True, stdout=subprocess.DEVNULL)
+    server, port = start_server(image, cpu, options)
+    try:
+        out = subprocess.run(["build/host/bench_rpc", "127.0.0.1", str(port), name, str(server.pid)], check=True,
+                             stdout=subprocess.PIPE, text=True, preexec_fn=lambda: pin(cpu)).stdout.split()
+    finally:
+        server.terminate()
+        server.wait()
+    value, ratio, low, high = float(out[1]), *map(float, out[3:6])
+    print(f"bench {name} ratio={ratio:.3f} value={value:.6g} unit={out[2]} peer={peer} spread={low:.3f}..{high:.3f}"
+          + (f" kept={float(out[9]):.3f}" if name == "arc_stream" else ""), flush=True)
+    return {"ratio": ratio, "value": value, "unit": out[2], "peer": peer, "spread": [low, high], "pairs": int(out[6]),
+            "call_bytes": int(out[7]), "reply_bytes": int(out[8]), "kept": float(out[9])}
+
+
+def machine(cpu):
+    """What a reader must know to judge the figures. Ratios hold over changes of the clock, values do not."""
+    def read(path):
+        try:
+            with open(path) as f:
+                return f.read()
+        except OSError:
+            return ""
+    model = [line.split(":", 1)[1].strip() for line in read("/proc/cpuinfo").splitlines() if "model name" in line]
+    governor = read(f"/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor").strip()
+    return {"cpu": model[0] if model else "?", "core": cpu, "governor": governor or "not told",
+            "load": round(os.getloadavg()[0], 2)}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", choices=["", *FIGURES])
     a = parser.parse_args()
     cpu = max(os.sched_getaffinity(0))
-    results = {}
-    with tempfile.TemporaryDirectory() as d:
-        image = os.path.join(d, "bench.twg")
-        subprocess.run(["build/host/tunewire", "compile", "examples/voice_gate.txt", "-o", image], check=True,
-                       stdout=subprocess.DEVNULL)
-        server, port = start_server(image, cpu)
-        try:
-            for name, peer in PEERS.items():
-                if a.only and a.only != name:
-                    continue
-                out = subprocess.run(["build/host/bench_rpc", "127.0.0.1", str(port), name], check=True,
-                                     stdout=subprocess.PIPE, text=True, preexec_fn=lambda: pin(cpu)).stdout.split()
-                value, unit, ratio, low, high = float(out[1]), out[2], *map(float, out[3:6])
-                print(f"bench {name} ratio={ratio:.3f} value={value:.6g} unit={unit} peer={peer}"
-                      f" spread={low:.3f}..{high:.3f}", flush=True)
-                results[name] = {"ratio": ratio, "value": value, "unit": unit, "peer": peer,
-                                 "spread": [low, high], "pairs": 41}
-        finally:
-            server.terminate()
-            server.wait()
-    if a.only and not results:
-        raise SystemExit(f"no bench named {a.only}; there are {', '.join(PEERS)}")
+    about = machine(cpu)
+    print("machine:", ", ".join(f"{k} {v}" for k, v in about.items()), flush=True)
     path = "build/bench.json"
-    kept = json.load(open(path)) if os.path.exists(path) else {}
-    kept.update(results)
+    kept = {}
+    if os.path.exists(path):
+        with open(path) as f:
+            kept = json.load(f)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in [a.only] if a.only else FIGURES:
+            kept[name] = dict(measure(name, folder, cpu), machine=about)
     with open(path, "w") as f:
         json.dump(kept, f, indent=1)
     return 0

@@ -11,7 +11,8 @@ import wave
 import pytest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "host_tools", "python"))
+sys.path[:0] = [os.path.join(ROOT, "host_tools", "python"), os.path.join(ROOT, "tests", "support")]
+from graph_texts import amplifier_chain as chain_text  # noqa: E402, F401
 TOOL = os.path.join(ROOT, "build", "host", "tunewire")
 DAEMON = os.path.join(ROOT, "build", "host", "tunewired")
 PLATFORM = os.path.join(ROOT, "examples", "platform", "top_manifest_computer.txt")
@@ -131,35 +132,3 @@ def compiled(tmp_path):
             path = os.path.join(ROOT, source)
         return compile_graph(path, tmp_path / f"graph{counter[0]}.twg")
     return make
-
-
-# One block of 48 samples a millisecond, audio_in_0 -> chain of amplifiers -> line_out_0.
-CHAIN_HEAD = """
-format 0
-format_raw_data {raw}
-format_frame_length {frame}
-format_nbchan 1
-format_sampling_rate 48000
-stream_io 0
-stream_io_hwid 4
-stream_io_format 0
-stream_io 1
-stream_io_hwid 6
-stream_io_format 0
-"""
-
-
-def chain_text(n, gain_code="0805", raw=17, frame=96, params=True):
-    """Graph text of n amplifiers in series, slope 0, gain in FP_8m4e."""
-    out = [CHAIN_HEAD.format(raw=raw, frame=frame)]
-    for i in range(n):
-        out.append(f"node arm_stream_amplifier {i}")
-        if params:
-            out.append(f"node_parameters\n1 u8; 0\n1 u8; 0\n1 h16; {gain_code}\n1 u8; 0\n2 u16; 0 0\n_end_")
-        out.append("_end_")
-    out.append("arc_section")
-    out.append("arc_input 0 arm_stream_amplifier 0 0 0")
-    for i in range(n - 1):
-        out.append(f"arc arm_stream_amplifier {i} 1 0 arm_stream_amplifier {i + 1} 0 0")
-    out.append(f"arc_output 1 arm_stream_amplifier {n - 1} 1 0")
-    return "\n".join(out) + "\n"

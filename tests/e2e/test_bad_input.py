@@ -269,6 +269,18 @@ def test_client_vanishes_in_mid_upload_and_mid_transaction(running):
         assert wait_for(lambda: begin(other), 3)
 
 
+def test_upload_that_the_device_ends_fails_at_once(running):
+    with tunewire.connect(running.uri, timeout=30) as dev:
+        s = dev.conn.schema
+        stream = dev.conn.open_stream()
+        dev.conn.call("Blob.Open", s.BlobOpen(kind=1, size=4 << 20, crc32c=1), stream=stream)
+        start = time.monotonic()
+        with pytest.raises(tunewire.DataLoss) as e:
+            dev.conn.write_stream(stream, bytes(4 << 20), offset=5)  # a gap: nothing was sent before it
+        assert e.value.where == 0 and time.monotonic() - start < 5
+        assert dev.ping() < 5
+
+
 def begin(dev):
     try:
         dev.conn.call("Txn.Rollback", dev.conn.schema.TxnRef(

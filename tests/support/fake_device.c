@@ -230,12 +230,27 @@ static void blob_open(fake_device_t *d, const tunewire_v1_CallHeader *call, cons
     ok(s, call, tunewire_v1_BlobState_fields, &st);
 }
 
+static void refuse_stream(fake_state_t *s, uint16_t stream, uint32_t expected)
+{
+    tunewire_v1_Status st;
+    uint8_t buf[tunewire_v1_Status_size];
+    tw_err_t err = TW_OK;
+    tw_rpc_status(&st, TW_E_STREAM_OFFSET, expected, NULL);
+    const uint32_t n = tw_rpc_encode(buf, sizeof buf, tunewire_v1_Status_fields, &st, &err);
+    (void)tw_conn_send(&s->conn, TW_FT_DATA, stream, TW_FF_FIN | TW_FF_ERR, buf, n);
+    tw_conn_close(&s->conn, stream);
+}
+
 static void blob_data(fake_device_t *d, const tw_conn_event_t *ev)
 {
     fake_state_t *s = d->state;
     assert(ev->len >= 8 && tw_get_le64(ev->data) == d->blob_bytes);
     memcpy(s->blob + d->blob_bytes, ev->data + 8, ev->len - 8);
     d->blob_bytes += ev->len - 8;
+    if (d->fault == FAKE_REFUSE_UPLOAD) {
+        refuse_stream(s, ev->stream, d->blob_bytes);
+        return;
+    }
     if (!ev->fin) {
         (void)tw_conn_grant(&s->conn, ev->stream, ev->len);
     }

@@ -21,6 +21,7 @@ typedef enum fake_fault {
     FAKE_REFUSE_SET,    /* every Param.Set is out of range */
     FAKE_CUT_UPLOAD,    /* closes once, in the middle of an upload */
     FAKE_FORGET_UPLOAD, /* closes once, and does not know the token afterwards */
+    FAKE_REFUSE_UPLOAD, /* ends the upload stream with FIN and ERR in the middle, and grants nothing more */
     FAKE_LOSE_CHUNK,    /* leaves a hole in downloads */
     FAKE_RUDE_NAMES,    /* escape sequences and broken UTF-8 in names */
     FAKE_WRONG_PROOF,   /* authentication that proves nothing */

@@ -156,6 +156,12 @@ void tw_ib_script_memory(tw_ib_t *b, uint32_t script, bool shared)
     tw_put_le32(p, tw_get_le32(p) | (shared ? BITS(1u, TW_S2_SHARED) : BITS(1u, TW_S2_PRIVATE)));
 }
 
+void tw_ib_script_units(tw_ib_t *b, uint32_t script, uint32_t units)
+{
+    uint8_t *p = b->sec[TW_SEC_SCRIPTS] + 4 * TW_SCRIPT_WORDS * script + 8;
+    tw_put_le32(p, tw_get_le32(p) | BITS(units - 1, TW_S2_MEM));
+}
+
 void tw_ib_symbol(tw_ib_t *b, uint32_t kind, uint32_t index, const char *name)
 {
     const uint32_t n = (uint32_t)strlen(name);

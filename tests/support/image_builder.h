@@ -44,6 +44,8 @@ uint32_t tw_ib_script(tw_ib_t *b, const uint16_t *code, uint32_t halfwords, uint
                       uint32_t stack);
 /** The script gets memory: its own, or scratch. */
 void tw_ib_script_memory(tw_ib_t *b, uint32_t script, bool shared);
+/** Its size in units of 64 bytes. */
+void tw_ib_script_units(tw_ib_t *b, uint32_t script, uint32_t units);
 void tw_ib_symbol(tw_ib_t *b, uint32_t kind, uint32_t index, const char *name);
 /** Lay out. @return bytes of the image, 0 when `cap` is too small */
 uint32_t tw_ib_finish(const tw_ib_t *b, uint8_t *out, uint32_t cap);

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -350,6 +351,27 @@ static void an_upload_arrives_whole_even_when_the_connection_breaks(void **state
     }
 }
 
+static void an_upload_the_device_ends_fails_at_once_with_its_reason(void **state)
+{
+    (void)state;
+    fake_device_t d = {.fault = FAKE_REFUSE_UPLOAD};
+    static uint8_t data[100000];
+    uint32_t blob = 0;
+    bool ok;
+    fake_start(&d);
+    tw_client_t *c = connect_to(&d, 20000, &ok);
+    const time_t start = time(NULL);
+    assert_true(ok);
+    assert_false(tw_client_upload(c, TW_BLOB_GRAPH, "x", data, sizeof data, NULL, NULL, &blob));
+    assert_int_equal(tw_client_error(c)->kind, TW_CLIENT_DEVICE);
+    assert_int_equal(tw_client_error(c)->detail, -TW_E_STREAM_OFFSET);
+    assert_true(tw_client_error(c)->where > 0);
+    assert_true(time(NULL) - start < 5);
+    assert_true(tw_client_alive(c) && ping(c));
+    tw_client_close(c);
+    fake_stop(&d);
+}
+
 static void a_download_is_complete_or_refused(void **state)
 {
     (void)state;
@@ -468,6 +490,7 @@ int main(void)
         cmocka_unit_test(many_sets_are_one_transaction_or_none),
         cmocka_unit_test(fast_sets_are_the_same_calls),
         cmocka_unit_test(an_upload_arrives_whole_even_when_the_connection_breaks),
+        cmocka_unit_test(an_upload_the_device_ends_fails_at_once_with_its_reason),
         cmocka_unit_test(a_download_is_complete_or_refused),
         cmocka_unit_test(a_watch_gives_blocks_beyond_its_first_window_and_is_ended_at_the_device),
         cmocka_unit_test(a_key_signs_every_call_and_is_proved_both_ways),

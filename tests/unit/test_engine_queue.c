@@ -101,7 +101,7 @@ static void a_thousand_values_change_between_two_samples(void **state)
     }
     tw_engine_node_t n;
     assert_int_equal(tw_engine_node(rig.engine, 1, &n), TW_OK);
-    assert_int_equal(n.version, 1000);
+    assert_int_equal(n.version, 1001);
     rig_close(&rig);
 }
 
@@ -195,6 +195,31 @@ static void a_named_tick_is_kept_exactly(void **state)
     assert_int_equal(tw_engine_put_control(rig.engine, 0, TW_CTL_STOP, 0), TW_OK);
     assert_int_equal(tw_engine_publish_at(rig.engine, 40, 0), TW_E_TXN_METHOD);
     tw_engine_drop(rig.engine);
+    rig_close(&rig);
+}
+
+static void what_waits_for_its_tick_can_be_withdrawn(void **state)
+{
+    (void)state;
+    open_chain(1 << 16, 4096);
+    rig.next[0] = 1;
+    ticks(1);
+    for (unsigned round = 0; round < 100; round++) { /* the room promised for its replies comes back, too */
+        assert_int_equal(put_mute(5, 1), TW_OK);
+        assert_int_equal(tw_engine_publish_at(rig.engine, 300, 9), TW_OK);
+        assert_false(tw_engine_withdraw(rig.engine, 8));
+        assert_true(tw_engine_withdraw(rig.engine, 9));
+        assert_false(tw_engine_withdraw(rig.engine, 9));
+    }
+    assert_int_equal(put_mute(5, 1), TW_OK);
+    assert_int_equal(tw_engine_publish_at(rig.engine, UINT64_MAX, 9), TW_E_RANGE);
+    assert_int_equal(tw_engine_publish_at(rig.engine, 2u + TW_TICK_AHEAD_MAX, 9), TW_E_RANGE);
+    assert_int_equal(tw_engine_publish_at(rig.engine, 1u + TW_TICK_AHEAD_MAX, 9), TW_OK);
+    ticks(320);
+    tw_engine_reply_t x;
+    assert_false(tw_engine_reply(rig.engine, &x));
+    assert_false(frame_is_silent(310));
+    assert_true(tw_engine_withdraw(rig.engine, 9));
     rig_close(&rig);
 }
 
@@ -352,6 +377,7 @@ int main(void)
         cmocka_unit_test(a_swap_happens_between_two_samples),
         cmocka_unit_test(a_swap_and_its_values_are_one_group),
         cmocka_unit_test(a_named_tick_is_kept_exactly),
+        cmocka_unit_test(what_waits_for_its_tick_can_be_withdrawn),
         cmocka_unit_test(a_named_tick_of_a_graph_that_went_is_refused),
         cmocka_unit_test(the_tick_stands_while_no_graph_runs),
         cmocka_unit_test(a_full_queue_refuses_and_keeps_the_group),

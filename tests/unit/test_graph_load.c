@@ -156,7 +156,7 @@ static const struct {
     {"script code misplaced", SCRIPT, 0, 0, 31, 0, 0x7FFFFFFC, TW_E_IMG_SCRIPT, 0},
     {"script of odd bytes", SCRIPT, 0, 1, 15, 0, 1, TW_E_IMG_SCRIPT, 0},
     {"script of 7 registers", SCRIPT, 0, 2, 3, 0, 7, TW_E_IMG_SCRIPT, 2},
-    {"reserved script bits", SCRIPT, 0, 2, 20, 20, 1, TW_E_IMG_RESERVED, 2},
+    {"size of a memory it has not", SCRIPT, 0, 2, 20, 20, 1, TW_E_IMG_RESERVED, 2},
     {"script checksum", SCRIPT, 1, 3, 15, 0, 0, TW_E_IMG_SCRIPT, 3},
     {"script budget", SCRIPT, 1, 3, 31, 16, 0x1000, TW_E_SCR_BUDGET, 3},
 };

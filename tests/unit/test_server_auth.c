@@ -90,15 +90,69 @@ static void both_sides_prove_the_key_and_calls_carry_a_mac(void **state)
     assert_int_equal(wire_call(w, TW_M_Graph_Info, PB(GraphRef), &q, PB(GraphInfo), &info), 0);
 }
 
-static void before_auth_only_ping_and_bye_are_heard(void **state)
+/* Ping, Schema and Bye: enough to learn how to ask for more, and to leave. */
+static void before_auth_only_what_tells_nothing_is_heard(void **state)
 {
     (void)state;
+    static const uint32_t served[] = {
+#define TW_HANDLER(Service, Method, name, ms) TW_M_##Service##_##Method,
+#include "server/handlers.def"
+    };
+    for (size_t i = 0; i < TW_COUNT(served); i++) {
+        const uint32_t m = served[i];
+        const bool open = m == TW_M_Session_Ping || m == TW_M_Session_Schema;
+        if (m == TW_M_Session_Bye || m == TW_M_Session_Auth) {
+            continue;
+        }
+        const int code = wire_call(w, m, NULL, NULL, NULL, NULL);
+        if (code != (open ? 0 : tunewire_v1_Code_UNAUTHENTICATED)) {
+            fail_msg("method %04x: %d", (unsigned)m, code);
+        }
+    }
+    assert_int_equal(wire_call(w, TW_M_Session_Bye, NULL, NULL, NULL, NULL), 0);
+}
+
+static void a_token_without_the_key_gets_nothing_of_its_session(void **state)
+{
+    (void)state;
+    static uint8_t img[32768];
+    tw_fault_t fault;
+    assert_int_equal(tw_server_boot_graph(b.server, img, bench_image(img, sizeof img), &fault), TW_OK);
+    bench_turn(&b);
+    log_in(TW_ROLE_ADMIN);
+    const tunewire_v1_SubReq sub = {.arc = 1};
+    assert_int_equal(wire_call(w, TW_M_Arc_Subscribe, PB(SubReq), &sub, NULL, NULL), 0);
+    const uint32_t stream = wire_last_stream(w);
+    const tunewire_v1_ParamGet get = {.node = AMP, .index = GAIN_DB};
+    const uint32_t asked = wire_send(w, TW_M_Param_Get, PB(ParamGet), &get);
+    b.frozen = true; /* so that its answer comes when the client has gone */
+    wire_pump(w);
+    const uint32_t next = w->next_id;
+    uint8_t token[16];
+    memcpy(token, w->hello.session.bytes, sizeof token);
+    wire_break(w);
+    b.frozen = false;
+
+    assert_true(wire_connect(w, &b.user, bench_turn, &b));
+    assert_true(wire_hello(w, 1024, 4096, token));
+    assert_memory_equal(w->hello.session.bytes, token, sizeof token);
+    wire_pump_n(w, 50);
+    assert_null(wire_reply(w, asked));
     const tunewire_v1_PingReq ping = tunewire_v1_PingReq_init_zero;
-    assert_int_equal(wire_call(w, TW_M_Session_Ping, PB(PingReq), &ping, NULL, NULL), 0);
-    const tunewire_v1_GraphRef q = tunewire_v1_GraphRef_init_zero;
-    assert_int_equal(wire_call(w, TW_M_Graph_Info, PB(GraphRef), &q, NULL, NULL), tunewire_v1_Code_UNAUTHENTICATED);
-    const tunewire_v1_ParamSet set = set_f32(AMP, GAIN_DB, 0);
-    assert_int_equal(param_set(w, &set, NULL), tunewire_v1_Code_UNAUTHENTICATED);
+    (void)wire_send_id(w, asked - 1, TW_M_Session_Ping, PB(PingReq), &ping);
+    assert_int_equal(wire_wait(w, asked - 1), tunewire_v1_Code_UNAUTHENTICATED); /* not the stored reply */
+    assert_int_equal(w->c.bad_frames, 0);                                        /* nor a block */
+
+    w->next_id = next;
+    assert_int_equal(tw_conn_open(&w->c, (uint16_t)stream, false), stream);
+    log_in(TW_ROLE_VIEW);
+    assert_int_equal(wire_wait(w, asked), tunewire_v1_Code_CANCELLED); /* as disconnecting has it */
+    const uint32_t before = w->c.frames_in;
+    for (unsigned i = 0; i < 100; i++) {
+        wire_pump(w);
+        b.rig.us += 1000;
+    }
+    assert_true(w->c.frames_in > before + 3);
 }
 
 static void wrong_proofs_are_answered_late_and_the_third_closes(void **state)
@@ -262,7 +316,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(both_sides_prove_the_key_and_calls_carry_a_mac),
-        T(before_auth_only_ping_and_bye_are_heard),
+        T(before_auth_only_what_tells_nothing_is_heard),
+        T(a_token_without_the_key_gets_nothing_of_its_session),
         T(wrong_proofs_are_answered_late_and_the_third_closes),
         T(a_proof_for_one_role_is_none_for_another),
         T(a_proof_heard_on_another_connection_is_worthless),

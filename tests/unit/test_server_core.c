@@ -13,7 +13,7 @@ static void a_client_loads_a_graph_sets_a_gain_and_reads_it_back(void **state)
     tunewire_v1_ParamAck ack;
     const tunewire_v1_ParamSet q = set_f32(AMP, GAIN_DB, -6.0f);
     assert_int_equal(param_set(w, &q, &ack), 0);
-    assert_int_equal(ack.version, 1);
+    assert_int_equal(ack.version, 2);
     assert_true(get_f32(w, AMP, GAIN_DB) == -6.0f);
     assert_true(b.ticks > 0);
     bench_leave(w);

@@ -30,7 +30,7 @@ static uint32_t scripted_image(void)
     tw_ib_symbol(ib, TW_SYM_NODE, 0, "eq");
     tw_ib_symbol(ib, TW_SYM_NODE, 1, "amp");
     tw_ib_symbol(ib, TW_SYM_ARC, 1, "mid");
-    tw_ib_script(ib, words, n / 2, 2, 0, 4);
+    tw_ib_script(ib, words, n / 2, 2, 1, 4);
     tw_ib_symbol(ib, TW_SYM_SCRIPT, 0, "count");
     tw_ib_symbol(ib, TW_SYM_GRAPH, 0, "chain");
     return tw_ib_finish(ib, img, sizeof img);
@@ -363,7 +363,7 @@ static void a_readback_is_what_the_node_made_of_the_value(void **state)
     assert_int_equal(param_set(w, &q, &ack), 0);
     assert_int_equal(ack.readback.size, 4);
     assert_true(tw_get_f32(ack.readback.bytes) == -12.0f);
-    assert_int_equal(ack.version, 1);
+    assert_int_equal(ack.version, 2);
     assert_true(ack.applied_tick > 0);
 }
 
@@ -550,6 +550,42 @@ static void a_script_may_come_as_a_blob(void **state)
     assert_int_equal(wire_call(w, TW_M_Blob_Stat, PB(BlobRef), &ref, NULL, NULL), tunewire_v1_Code_NOT_FOUND);
 }
 
+static void a_script_may_come_with_literals(void **state)
+{
+    (void)state;
+    /* psha #7; copy p0 s0; load r0 *p0; ret; pool: int32 0x12345678 at label 7 */
+    static const uint8_t code[] = {0x07, 0x08, 0x6E, 0x10, 0x06, 0x11, 0x00, 0xC0, 0x78,
+                                   0x56, 0x34, 0x12, 0x07, 0x04, 0x00, 0x00, 0x01, 0x00};
+    static const uint32_t wrong[] = {7, sizeof code - 1, sizeof code + 1, UINT32_MAX};
+    tunewire_v1_ScriptLoad q = {.code_bytes = 8, .code.size = sizeof code};
+    memcpy(q.code.bytes, code, sizeof code);
+    q.crc = tw_crc32c(0, code, sizeof code);
+    tunewire_v1_ScriptInfo info;
+    tunewire_v1_ScriptResult r;
+    assert_int_equal(wire_call(w, TW_M_Script_Load, PB(ScriptLoad), &q, PB(ScriptInfo), &info), 0);
+    assert_int_equal(info.size, sizeof code);
+    assert_int_equal(info.crc, q.crc);
+    assert_int_equal(run_script(0, &r), 0x12345678);
+    for (size_t i = 0; i < TW_COUNT(wrong); i++) {
+        q.code_bytes = wrong[i];
+        assert_int_equal(wire_call(w, TW_M_Script_Load, PB(ScriptLoad), &q, NULL, NULL),
+                         tunewire_v1_Code_INVALID_ARGUMENT);
+        assert_int_equal(wire_status(w)->detail, -TW_E_SCR_BOUNDS);
+    }
+    tunewire_v1_TxnRep rep;
+    const tunewire_v1_TxnBegin begin = tunewire_v1_TxnBegin_init_zero;
+    q.code_bytes = 8;
+    q.code.bytes[8] = 0x79;
+    q.crc = 0;
+    assert_int_equal(wire_call(w, TW_M_Txn_Begin, PB(TxnBegin), &begin, PB(TxnRep), &rep), 0);
+    w->txn = rep.txn;
+    assert_int_equal(wire_call(w, TW_M_Script_Load, PB(ScriptLoad), &q, PB(ScriptInfo), &info), 0);
+    w->txn = 0;
+    const tunewire_v1_TxnRef ref = {.txn = rep.txn};
+    assert_int_equal(wire_call(w, TW_M_Txn_Commit, PB(TxnRef), &ref, PB(TxnRep), &rep), 0);
+    assert_int_equal(run_script(0, &r), 0x12345679);
+}
+
 static void a_script_that_loops_reports_its_budget(void **state)
 {
     (void)state;
@@ -624,6 +660,7 @@ int main(void)
         T(scripts_run_are_replaced_stopped_and_listed),
         T(bad_scripts_are_refused_with_their_place),
         T(a_script_may_come_as_a_blob),
+        T(a_script_may_come_with_literals),
         T(a_script_that_loops_reports_its_budget),
         T(an_arc_is_read_without_disturbing_it),
     };

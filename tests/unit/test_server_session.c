@@ -138,10 +138,21 @@ static void a_crowd_is_refused_and_the_silent_make_room(void **state)
     wire_client_t *c[4];
     for (unsigned i = 0; i < 4; i++) {
         c[i] = malloc(sizeof *c[i]);
-        assert_true(wire_connect(c[i], &b.user, bench_turn, &b) == (i < 3)); /* w is the first of four */
+        assert_true(wire_connect(c[i], &b.user, bench_turn, &b)); /* w is the first of four */
     }
+    wire_client_t *sixth = malloc(sizeof *sixth);
+    assert_false(wire_connect(sixth, &b.user, bench_turn, &b)); /* one at a time is told why */
+    free(sixth);
+    assert_false(wire_hello(c[3], 1024, 4096, NULL));
+    assert_true(c[3]->goaway && c[3]->closed);
+    assert_int_equal(c[3]->goaway_status.code, tunewire_v1_Code_RESOURCE_EXHAUSTED);
+    assert_int_equal(c[3]->goaway_status.detail, -TW_E_SESSIONS);
+    assert_non_null(strstr(c[3]->goaway_status.text, "close one or try again"));
+    assert_int_equal(counter("connections_refused"), 2);
     bench_later(&b, 3000);
-    assert_false(wire_connect(c[3], &b.user, bench_turn, &b)); /* tells the longest silent one to go */
+    assert_true(wire_connect(c[3], &b.user, bench_turn, &b)); /* tells the longest silent one to go */
+    wire_pump(c[3]);
+    assert_true(c[3]->goaway && c[3]->closed);
     wire_pump(c[0]);
     assert_true(c[0]->closed);
     assert_true(wire_connect(c[3], &b.user, bench_turn, &b));
@@ -345,7 +356,7 @@ static void a_resumed_session_still_knows_what_it_answered(void **state)
     assert_int_equal(wire_wait(w, id), 0);
     tunewire_v1_ParamAck ack;
     assert_int_equal(tw_rpc_decode(w->replies[id].body, w->replies[id].len, PB(ParamAck), &ack), TW_OK);
-    assert_int_equal(ack.version, 1);
+    assert_int_equal(ack.version, 2);
     w->next_id = id + 1;
     assert_int_equal(counter("sessions_resumed"), 1);
     assert_int_equal(counter("sessions_vanished"), 1);

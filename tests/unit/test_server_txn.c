@@ -82,7 +82,7 @@ static void a_thousand_sets_are_one_tick(void **state)
     tunewire_v1_ParamAck ack;
     const tunewire_v1_ParamSet q = set_f32(AMP, GAIN_DB, 0);
     assert_int_equal(param_set(w, &q, &ack), 0);
-    assert_int_equal(ack.version, 1001);
+    assert_int_equal(ack.version, 1002);
 }
 
 static void a_failing_third_set_fails_the_whole(void **state)
@@ -192,13 +192,100 @@ static void a_version_that_moved_on_aborts(void **state)
     tunewire_v1_ParamSet set = set_f32(AMP, GAIN_DB, -5);
     assert_int_equal(param_set(w, &set, &ack), 0);
     assert_int_equal(begin(w, NULL, &rep), 0);
+    const tunewire_v1_ParamSet first = {.node = AMP, .index = SLOPE, .value = {1, {3}}};
+    assert_int_equal(param_set(w, &first, NULL), 0);
     set.expect_version = ack.version;
     assert_int_equal(param_set(w, &set, NULL), 0);
     set.expect_version = 0;
     assert_int_equal(param_set(other, &set, NULL), 0);
     assert_int_equal(end(w, TW_M_Txn_Commit, &rep), tunewire_v1_Code_ABORTED);
     assert_int_equal(wire_status(w)->detail, -TW_E_PARAM_VERSION);
+    assert_int_equal(wire_status(w)->where, 2); /* which operation, and what it met */
+    assert_non_null(strstr(wire_status(w)->text, "operation 2: "));
+    assert_true(rep.has_first_error);
+    assert_int_equal(rep.first_error.where, ack.version + 1);
+    assert_true(get_f32(w, AMP, GAIN_DB) == -5.0f);
     bench_leave(other);
+}
+
+static void a_value_comes_with_the_version_it_had(void **state)
+{
+    (void)state;
+    wire_client_t *other = bench_client(&b);
+    tunewire_v1_ParamAck ack;
+    tunewire_v1_ParamValue v;
+    const tunewire_v1_ParamGet get = {.node = AMP, .index = GAIN_DB};
+    tunewire_v1_ParamSet set = set_f32(AMP, GAIN_DB, -5);
+    b.frozen = true; /* both wait for the same boundary, the reading first */
+    const uint32_t id = wire_send(w, TW_M_Param_Get, PB(ParamGet), &get);
+    wire_pump_n(w, 3);
+    assert_int_equal(param_set(other, &set, &ack), 0);
+    b.frozen = false;
+    assert_int_equal(wire_wait(w, id), 0);
+    assert_int_equal(tw_rpc_decode(w->replies[id % 256].body, w->replies[id % 256].len, PB(ParamValue), &v), TW_OK);
+    assert_true(tw_get_f32(v.value.bytes) == 0.0f);
+    assert_int_equal(v.version, ack.version - 1);
+    assert_true(v.version != 0); /* 0 in a request would mean: do not look */
+    set.expect_version = v.version;
+    assert_int_equal(param_set(w, &set, NULL), tunewire_v1_Code_ABORTED);
+    bench_leave(other);
+}
+
+static void a_full_queue_keeps_the_transaction_for_another_try(void **state)
+{
+    (void)state;
+    tunewire_v1_TxnRep rep;
+    const tunewire_v1_ParamSet q = set_f32(AMP, GAIN_DB, -5), other = set_f32(AMP, GAIN_DB, -1);
+    assert_int_equal(begin(w, NULL, &rep), 0);
+    for (unsigned i = 0; i < 100; i++) {
+        assert_int_equal(param_set(w, &q, NULL), 0);
+    }
+    const tunewire_v1_TxnRef ref = {.txn = w->txn};
+    w->txn = 0;
+    b.frozen = true;
+    while (param_set(w, &other, NULL) == 0) {}
+    assert_int_equal(wire_status(w)->detail, -TW_E_QUEUE_FULL);
+    assert_non_null(strstr(wire_status(w)->text, "next block"));
+    assert_int_equal(wire_call(w, TW_M_Txn_Commit, PB(TxnRef), &ref, PB(TxnRep), &rep), tunewire_v1_Code_BUSY);
+    assert_int_equal(wire_status(w)->detail, -TW_E_QUEUE_FULL);
+    b.frozen = false;
+    assert_true(get_f32(w, AMP, GAIN_DB) == -1.0f);
+    assert_int_equal(wire_call(w, TW_M_Txn_Commit, PB(TxnRef), &ref, PB(TxnRep), &rep), 0);
+    assert_int_equal(rep.ops, 100);
+    assert_true(get_f32(w, AMP, GAIN_DB) == -5.0f);
+}
+
+static void a_value_on_its_way_holds_the_commit(void **state)
+{
+    (void)state;
+    tunewire_v1_TxnRep rep;
+    assert_int_equal(begin(w, NULL, &rep), 0);
+    const uint16_t stream = wire_open_stream(w, 0);
+    tunewire_v1_ParamSet by_stream = {.node = AMP, .index = GAIN_DB, .stream = stream};
+    const uint32_t set = wire_send(w, TW_M_Param_Set, PB(ParamSet), &by_stream);
+    const tunewire_v1_ParamSet bad = set_f32(AMP, GAIN_DB, 99);
+    uint8_t value[4];
+    tw_put_f32(value, -5);
+    const tunewire_v1_TxnRef ref = {.txn = w->txn};
+    w->txn = 0;
+    assert_int_equal(wire_call(w, TW_M_Txn_Commit, PB(TxnRef), &ref, PB(TxnRep), &rep),
+                     tunewire_v1_Code_FAILED_PRECONDITION);
+    assert_int_equal(wire_status(w)->where, 1);
+    assert_true(wire_data(w, stream, 0, value, sizeof value, TW_FF_FIN));
+    assert_int_equal(wire_wait(w, set), 0);
+    assert_int_equal(wire_call(w, TW_M_Txn_Commit, PB(TxnRef), &ref, PB(TxnRep), &rep), 0);
+    assert_int_equal(rep.ops, 1);
+    assert_true(get_f32(w, AMP, GAIN_DB) == -5.0f);
+
+    assert_int_equal(begin(w, NULL, &rep), 0); /* the earlier operation is the one to name, whenever it failed */
+    by_stream.stream = wire_open_stream(w, 0);
+    const uint32_t broken = wire_send(w, TW_M_Param_Set, PB(ParamSet), &by_stream);
+    assert_int_equal(param_set(w, &bad, NULL), tunewire_v1_Code_OUT_OF_RANGE);
+    assert_true(wire_data(w, (uint16_t)by_stream.stream, 3, value, sizeof value, 0));
+    assert_int_equal(wire_wait(w, broken), tunewire_v1_Code_DATA_LOSS);
+    assert_int_equal(end(w, TW_M_Txn_Commit, &rep), tunewire_v1_Code_ABORTED);
+    assert_int_equal(wire_status(w)->where, 1);
+    assert_int_equal(rep.first_error.code, tunewire_v1_Code_DATA_LOSS);
 }
 
 static void a_named_tick_is_kept_or_refused(void **state)
@@ -225,6 +312,65 @@ static void a_named_tick_is_kept_or_refused(void **state)
     assert_non_null(strstr(wire_status(w)->text, "tick 3: the next is "));
     q.at = (tunewire_v1_TxnBegin_At)5;
     assert_int_equal(begin(w, &q, &rep), tunewire_v1_Code_INVALID_ARGUMENT);
+}
+
+/* A transaction with one set, committed for a tick that is `ahead` of now. @return the id of the commit */
+static uint32_t commit_ahead(wire_client_t *c, uint32_t ahead, float gain_db)
+{
+    tw_engine_info_t info;
+    tw_engine_info(b.rig.engine, &info);
+    tunewire_v1_TxnRep rep;
+    const tunewire_v1_TxnBegin q = {.at = tunewire_v1_TxnBegin_At_TICK, .tick = info.tick + ahead};
+    const tunewire_v1_ParamSet set = set_f32(AMP, GAIN_DB, gain_db);
+    assert_int_equal(begin(c, &q, &rep), 0);
+    assert_int_equal(param_set(c, &set, NULL), 0);
+    const tunewire_v1_TxnRef ref = {.txn = c->txn};
+    c->txn = 0;
+    const uint32_t id = wire_send(c, TW_M_Txn_Commit, PB(TxnRef), &ref);
+    wire_pump_n(c, 3);
+    return id;
+}
+
+static void a_commit_that_waits_for_its_tick_can_be_stopped(void **state)
+{
+    (void)state;
+    tunewire_v1_TxnRep rep;
+    wire_client_t *other = bench_client(&b);
+
+    uint32_t id = commit_ahead(w, 300, -5); /* cancelled */
+    assert_int_equal(wire_reply(w, id) != NULL, 0);
+    uint8_t which[4];
+    tw_put_le32(which, id);
+    assert_true(wire_raw(w, TW_FT_CANCEL, 0, 0, which, sizeof which));
+    assert_int_equal(wire_wait(w, id), tunewire_v1_Code_CANCELLED);
+
+    w->deadline_ms = 50; /* late */
+    id = commit_ahead(w, 300, -6);
+    w->deadline_ms = 0;
+    bench_later(&b, 60);
+    assert_int_equal(wire_wait(w, id), tunewire_v1_Code_DEADLINE_EXCEEDED);
+    assert_non_null(strstr(wire_status(w)->text, "nothing was changed"));
+
+    (void)commit_ahead(other, 300, -7); /* its client gone: rolled back at once */
+    bench_leave(other);
+
+    id = commit_ahead(w, 5, -8); /* so nobody is in the way */
+    assert_int_equal(wire_wait(w, id), 0);
+    assert_int_equal(tw_rpc_decode(w->replies[id % 256].body, w->replies[id % 256].len, PB(TxnRep), &rep), TW_OK);
+    for (unsigned i = 0; i < 400; i++) {
+        bench_turn(&b);
+    }
+    assert_true(get_f32(w, AMP, GAIN_DB) == -8.0f);
+}
+
+static void a_tick_nobody_will_see_is_refused(void **state)
+{
+    (void)state;
+    tunewire_v1_TxnRep rep;
+    const tunewire_v1_TxnBegin q = {.at = tunewire_v1_TxnBegin_At_TICK, .tick = UINT64_MAX};
+    assert_int_equal(begin(w, &q, &rep), 0);
+    assert_int_equal(end(w, TW_M_Txn_Commit, &rep), tunewire_v1_Code_OUT_OF_RANGE);
+    assert_int_equal(begin(w, NULL, &rep), 0);
 }
 
 static void a_transaction_larger_than_its_room_fails_whole(void **state)
@@ -326,7 +472,12 @@ int main(void)
         T(one_client_at_a_time),
         T(another_graph_aborts),
         T(a_version_that_moved_on_aborts),
+        T(a_value_comes_with_the_version_it_had),
+        T(a_full_queue_keeps_the_transaction_for_another_try),
+        T(a_value_on_its_way_holds_the_commit),
         T(a_named_tick_is_kept_or_refused),
+        T(a_commit_that_waits_for_its_tick_can_be_stopped),
+        T(a_tick_nobody_will_see_is_refused),
         T(a_transaction_larger_than_its_room_fails_whole),
         T(presets_and_scripts_are_staged_too),
         cmocka_unit_test(a_guest_who_vanishes_in_the_middle_is_not_heard),

@@ -8,17 +8,20 @@
         print(block.tick_us, block.samples[:4])
 
 The messages come from the device itself (Session.Schema), so the package needs the stock protobuf
-runtime and no generated file. Everything is synchronous and single-threaded; failures are
-exceptions of tunewire.errors with the device's code, detail, place and text.
+runtime and no generated file. Everything is synchronous: there are no threads inside, and a Device
+belongs to one thread at a time. Failures are exceptions of tunewire.errors, all of them TunewireError.
 """
+from .arcs import Block, Feed, Recording
 from .device import Device, Node, Param, Transaction, connect
-from .errors import (Aborted, AlreadyExists, Busy, ChecksumError, ConnectionLost, DeadlineExceeded, DeviceError,
-                     FailedPrecondition, InvalidArgument, NotFound, OutOfRange, PermissionDenied, ProtocolError,
-                     ResourceExhausted, TunewireError, Unauthenticated, Unavailable, Unimplemented)
+from .errors import (Aborted, AlreadyExists, BadValue, Busy, Cancelled, ChecksumError, ConnectionLost, DataLoss,
+                     DeadlineExceeded, DeviceError, FailedPrecondition, InvalidArgument, NotFound, OutOfRange,
+                     PermissionDenied, ProtocolError, ResourceExhausted, Timeout, TunewireError, Unauthenticated,
+                     Unavailable, Unimplemented, UnknownName, VersionError)
 
 __all__ = [
-    "connect", "Device", "Node", "Param", "Transaction", "TunewireError", "DeviceError", "ConnectionLost",
-    "ProtocolError", "Aborted", "AlreadyExists", "Busy", "ChecksumError", "DeadlineExceeded", "FailedPrecondition",
-    "InvalidArgument", "NotFound", "OutOfRange", "PermissionDenied", "ResourceExhausted", "Unauthenticated",
-    "Unavailable", "Unimplemented",
+    "connect", "Device", "Node", "Param", "Transaction", "Block", "Feed", "Recording", "TunewireError", "DeviceError",
+    "BadValue", "ConnectionLost", "ProtocolError", "Timeout", "UnknownName", "Aborted", "AlreadyExists", "Busy",
+    "Cancelled", "ChecksumError", "DataLoss", "DeadlineExceeded", "FailedPrecondition", "InvalidArgument", "NotFound",
+    "OutOfRange", "PermissionDenied", "ResourceExhausted", "Unauthenticated", "Unavailable", "Unimplemented",
+    "VersionError",
 ]

@@ -1,387 +1,547 @@
 """The device as Python objects: nodes and parameters by name, graphs, transactions, arcs, scripts, logs."""
-import array
+from __future__ import annotations
+
+import difflib
+import hashlib
 import os
 import shutil
 import struct
 import subprocess
-import sys
 import tempfile
 import time
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union
 
-from . import errors
-from .connection import Connection
+from . import schema
+from .arcs import LETTER, Block, Feed, Recording, WavFile, _NO_DEADLINE_S, decibels, samples_of
+from .connection import Connection, Stream
+from .errors import BadValue, ConnectionLost, DeviceError, Timeout, TunewireError, UnknownName, from_status
 from .frames import crc32c
 
-ALL = 256
-KIND_GRAPH, KIND_SCRIPT, KIND_RAW = 1, 4, 8
-# raw type code -> struct letter; codes are those of the schema's ParamDesc.type and ArcInfo.raw
-_LETTER = {11: "b", 12: "B", 13: "b", 14: "B", 17: "h", 18: "H", 19: "h", 23: "i", 24: "i", 25: "I", 26: "i",
-           27: "f", 30: "q", 31: "Q", 34: "d"}
+ALL = 256        # parameter index: the whole block of a node
+INLINE_MAX = 512  # longer values go by stream
 READ_ONLY = 1
+KIND_GRAPH, KIND_SCRIPT, KIND_RAW = 1, 4, 8
+MODES = {"raw": 0, "minmax": 1, "rms": 2, "last": 3}
+CONTROLS = {"start": 0, "stop": 1, "step": 2, "reset": 3, "warm": 4}
+Progress = Optional[Callable[[int, int], None]]
+Source = Union[str, "os.PathLike[str]", bytes, bytearray]
+Named = TypeVar("Named")
 
 
-def connect(uri="tcp://127.0.0.1:5600", key=None, role=2, timeout=5.0):
-    """Connect to a device. `key` is the text of its key file, "[ID:]HEX", for devices that ask for one."""
+def connect(uri: str = "tcp://127.0.0.1:5600", key: Optional[str] = None, role: int = 2, timeout: float = 5.0,
+            retry_s: float = 0.0) -> Device:
+    """Connect to a device.
+
+    key      text of its key file, "[ID:]HEX", for devices that ask for one
+    role     0 view, 1 tune, 2 admin: what to ask for with that key
+    timeout  seconds any single answer may take before `Timeout`
+    retry_s  seconds to try to come back by itself when the connection is lost, 0 = raise ConnectionLost at once
+    """
     key_id, key_bytes = parse_key(key) if key is not None else ("", None)
-    return Device(Connection(uri, key_bytes, key_id, role, timeout))
+    return Device(Connection(uri, key_bytes, key_id, role, timeout, retry_s))
 
 
-def parse_key(text):
+def parse_key(text: str) -> Tuple[str, bytes]:
     """(id, bytes) of "[ID:]HEX": the first line that is neither empty nor a comment."""
     for line in text.splitlines():
         line = line.strip()
         if line and not line.startswith("#"):
             name, _, digits = line.rpartition(":")
             try:
-                return name or "default", bytes.fromhex(digits)
+                if bytes.fromhex(digits):
+                    return name or "default", bytes.fromhex(digits)
             except ValueError:
-                break
+                pass
+            break
     raise ValueError("a key is one line [ID:]HEX")
+
+
+def _pick(table: Mapping[str, Named], name: Union[str, int], index: Callable[[Named], int], what: str) -> Named:
+    """An entry by its name or its number; a miss names what comes near."""
+    if isinstance(name, int):
+        for entry in table.values():
+            if index(entry) == name:
+                return entry
+    elif name in table:
+        return table[name]
+    near = difflib.get_close_matches(str(name), table, 3) or list(table)[:8]
+    raise UnknownName(f"no {what} {name!r}; there is {', '.join(near) or 'none'}")
 
 
 class Param:
     """One parameter as the device describes it."""
 
-    def __init__(self, node, desc):
+    def __init__(self, node: Node, desc: Any) -> None:
         self.node, self.index, self.name, self.type = node, desc.index, desc.name, desc.type
         self.count, self.min, self.max, self.default = desc.count, desc.min, desc.max, desc.default_value
         self.unit, self.read_only = desc.unit, bool(desc.flags & READ_ONLY)
 
-    def encode(self, value):
-        letter = _LETTER[self.type]
-        values = list(value) if isinstance(value, (list, tuple, array.array)) else [value]
-        if len(values) != self.count:
-            raise ValueError(f"{self.node.name}.{self.name} takes {self.count} values, {len(values)} given")
-        if letter not in "fd":
-            values = [int(v) for v in values]
-        try:
-            return struct.pack(f"<{self.count}{letter}", *values)
-        except struct.error:
-            raise ValueError(f"{self.node.name}.{self.name}: {value} is outside {self.min:g}..{self.max:g}") from None
+    @property
+    def path(self) -> str:
+        """ "node.parameter" """
+        return f"{self.node.name}.{self.name}"
 
-    def decode(self, data):
-        values = struct.unpack(f"<{self.count}{_LETTER[self.type]}", data)
+    @property
+    def _format(self) -> str:
+        if self.type not in LETTER:
+            raise BadValue(f"{self.path}: raw type {self.type} has no number in Python; use get_block and set_block")
+        return f"<{self.count}{LETTER[self.type]}"
+
+    def encode(self, value: Any) -> bytes:
+        """Bytes of a number, or of a sequence of `count` numbers. Ranges are left to the device."""
+        form = self._format
+        values = list(value) if hasattr(value, "__iter__") and not isinstance(value, str) else [value]
+        if len(values) != self.count:
+            raise BadValue(f"{self.path} takes {self.count} values, {len(values)} given")
+        try:
+            numbers = values if form[-1] in "fd" else [int(v) for v in values]
+            if numbers != values:
+                raise ValueError
+            return struct.pack(form, *numbers)
+        except (struct.error, OverflowError, TypeError, ValueError):
+            kind = "number" if form[-1] in "fd" else "whole number"
+            raise BadValue(f"{self.path}: {value!r} is not a {kind} in {self.min:g}..{self.max:g}") from None
+
+    def decode(self, data: bytes) -> Any:
+        """A number, or a tuple when there are several."""
+        try:
+            values = struct.unpack(self._format, data)
+        except struct.error:
+            raise BadValue(f"{self.path}: the device sent {len(data)} bytes for {self._format[1:]}") from None
         return values[0] if self.count == 1 else values
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         access = " read-only" if self.read_only else ""
-        return f"<{self.node.name}.{self.name} {self.min:g}..{self.max:g} {self.unit}{access}>"
+        return f"<{self.path} {self.min:g}..{self.max:g} {self.unit}{access}>"
 
 
 class Node:
     """A node of the running graph; parameters by name: node["gain_db"] = -6."""
 
-    def __init__(self, device, info):
+    def __init__(self, device: Device, info: Any) -> None:
         self.device, self.index, self.name, self.type = device, info.node, info.name, info.type
         self.in_arcs, self.out_arcs = list(info.in_arcs), list(info.out_arcs)
-        self._params = None
+        self._params: Optional[Dict[str, Param]] = None
 
     @property
-    def params(self):
+    def params(self) -> Dict[str, Param]:
+        """{name: Param}, asked for once."""
         if self._params is None:
-            c, out = self.device.conn, []
-            while True:
-                page = c.call("Param.Describe", c.schema.NodeRef(node=self.index, first=len(out)))
-                out += [Param(self, d) for d in page.params]
-                if len(out) >= page.total or not page.params:
-                    break
-            self._params = {p.name: p for p in out}
+            make = self.device.conn.schema.NodeRef
+            rows = self.device.paged("Param.Describe", "params", lambda first: make(node=self.index, first=first))
+            self._params = {d.name: Param(self, d) for d in rows}
         return self._params
 
-    def param(self, name):
-        if isinstance(name, int):
-            for p in self.params.values():
-                if p.index == name:
-                    return p
-        elif name in self.params:
-            return self.params[name]
-        known = ", ".join(self.params)
-        raise KeyError(f"{self.name} has no parameter {name!r}; it has {known}")
+    def param(self, name: Union[str, int]) -> Param:
+        """A parameter by its name or index."""
+        return _pick(self.params, name, lambda p: p.index, f"parameter of {self.name}")
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: Union[str, int]) -> Any:
         p = self.param(name)
-        c = self.device.conn
-        return p.decode(c.call("Param.Get", c.schema.ParamGet(node=self.index, index=p.index)).value)
+        return p.decode(self._get(p.index))
 
-    def __setitem__(self, name, value):
+    def __setitem__(self, name: Union[str, int], value: Any) -> None:
         self.set(name, value)
 
-    def set(self, name, value):
+    def set(self, name: Union[str, int], value: Any) -> int:
         """Set one parameter; returns the tick of the first block that runs with it (0 while staged)."""
         p = self.param(name)
-        c = self.device.conn
-        request = c.schema.ParamSet(node=self.index, index=p.index, type=p.type, value=p.encode(value))
-        return c.call("Param.Set", request, txn=self.device.txn).applied_tick
+        return self.device.set_bytes(self.index, p.index, p.encode(value), p.type, p.path)
 
-    def get_block(self):
-        """All settable parameters as one block of bytes (index 256)."""
-        c = self.device.conn
-        return c.call("Param.Get", c.schema.ParamGet(node=self.index, index=ALL)).value
+    def _get(self, index: int) -> bytes:
+        c, out = self.device.conn, b""
+        while True:
+            request = c.schema.ParamGet(node=self.index, index=index, offset=len(out))
+            part = c.call("Param.Get", request)
+            out += part.value
+            if len(out) >= part.total or not part.value:
+                return out
 
-    def set_block(self, data):
-        c = self.device.conn
-        request = c.schema.ParamSet(node=self.index, index=ALL, value=bytes(data))
-        return c.call("Param.Set", request, txn=self.device.txn).applied_tick
+    def get_block(self) -> bytes:
+        """All settable parameters as one block of bytes."""
+        return self._get(ALL)
 
-    def preset(self, number):
-        c = self.device.conn
-        return c.call("Param.Preset", c.schema.PresetReq(node=self.index, preset=number),
-                      txn=self.device.txn).applied_tick
+    def set_block(self, data: bytes) -> int:
+        """Set all settable parameters at once, as `get_block` gave them; returns the tick."""
+        return self.device.set_bytes(self.index, ALL, bytes(data), 0, self.name)
 
-    def __repr__(self):
+    def preset(self, number: int) -> int:
+        """Set the parameters of a preset the node type has; returns the tick."""
+        request = self.device.conn.schema.PresetReq(node=self.index, preset=number)
+        return self.device.staged("Param.Preset", request, f"{self.name} preset {number}").applied_tick
+
+    def __repr__(self) -> str:
         return f"<node {self.index} {self.name} ({self.type}): {', '.join(self.params)}>"
 
 
 class Transaction:
-    """Everything set inside the `with` block applies at one frame boundary, or not at all."""
+    """Everything set inside the `with` block applies at one frame boundary, or not at all.
 
-    def __init__(self, device, at_tick=0, lease_ms=5000):
+    Afterwards `tick` is the first block that runs with it, `ops` how many operations there were.
+    """
+
+    def __init__(self, device: Device, at_tick: int = 0, lease_ms: int = 5000) -> None:
         self.device, self.at_tick, self.lease_ms = device, at_tick, lease_ms
-        self.tick = self.generation = self.ops = None
+        self.tick = self.generation = self.ops = 0
 
-    def __enter__(self):
+    def __enter__(self) -> Transaction:
         c = self.device.conn
         request = c.schema.TxnBegin(lease_ms=self.lease_ms)
         if self.at_tick:
             request.at, request.tick = 2, self.at_tick
         self.device.txn = c.call("Txn.Begin", request).txn
+        self.device.operations = []
         return self
 
-    def __exit__(self, kind, value, trace):
-        c, txn = self.device.conn, self.device.txn
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        c, request = self.device.conn, self.device.conn.schema.TxnRef(txn=self.device.txn)
         self.device.txn = 0
         if kind is not None:
             try:
-                c.call("Txn.Rollback", c.schema.TxnRef(txn=txn))
-            except errors.TunewireError:
+                c.call("Txn.Rollback", request)
+            except TunewireError:
                 pass  # the first failure is the one to report; the lease ends the transaction anyway
-            return False
-        reply = c.call("Txn.Commit", c.schema.TxnRef(txn=txn))
+            return
+        try:
+            reply = c.call("Txn.Commit", request, deadline_ms=int(c.timeout * 1000) if self.at_tick else 0)
+        except DeviceError as e:
+            raise self._explained(e) from e.first_error
         self.tick, self.generation, self.ops = reply.applied_tick, reply.generation, reply.ops
-        return False
 
-
-class Block:
-    """Samples of one arc as they were written."""
-
-    def __init__(self, message, letter):
-        self.seq, self.t_us, self.dropped, self.data = message.seq, message.t_us, message.dropped, message.data
-        self._letter = letter
-
-    @property
-    def samples(self):
-        out = array.array(self._letter)
-        size = len(self.data) // out.itemsize * out.itemsize
-        out.frombytes(self.data[:size])
-        if sys.byteorder == "big":
-            out.byteswap()
-        return out
+    def _explained(self, e: DeviceError) -> DeviceError:
+        """The error of Commit with the operation that failed and that operation's own error."""
+        names = self.device.operations
+        reply = schema.parse(self.device.conn.schema.TxnRep(), e.body)
+        if reply.HasField("first_error"):
+            e.first_error = from_status(reply.first_error, "operation")
+            e.what = e.first_error.what = names[e.where - 1] if 0 < e.where <= len(names) else ""
+        return e
 
 
 class Device:
-    def __init__(self, conn):
+    """A connected device. Not for several threads at once: give each thread a device of its own."""
+
+    def __init__(self, conn: Connection) -> None:
         self.conn, self.txn = conn, 0
-        self._nodes = None
+        self.operations: List[str] = []  # of the open transaction, in the order the device counts them
+        self._nodes: Optional[Dict[str, Node]] = None
+        self._arcs: Optional[Dict[str, Any]] = None
 
     # ---- life ------------------------------------------------------------------
-    def close(self):
+    def close(self) -> None:
+        """Close the connection. May be called again."""
         self.conn.close()
 
-    def __enter__(self):
+    def __enter__(self) -> Device:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         self.close()
 
-    def ping(self, payload=b""):
+    def reconnect(self) -> bool:
+        """Connect again after ConnectionLost. True: the session goes on, with its subscriptions and blobs. False: it
+        was forgotten (the device restarted, or too much time passed), so begin anew. An open transaction is lost."""
+        self.refresh()
+        self.txn = 0
+        return self.conn.reconnect()
+
+    def ping(self, payload: bytes = b"") -> float:
         """Round trip in seconds."""
         start = time.perf_counter()
         self.conn.call("Session.Ping", self.conn.schema.PingReq(payload=payload))
         return time.perf_counter() - start
 
-    def stats(self):
+    def stats(self) -> Dict[str, int]:
+        """The device's counters by name."""
         return {c.name: c.value for c in self.conn.call("Session.Stats").counters}
 
     # ---- graphs ------------------------------------------------------------------
-    def info(self):
+    def info(self) -> Any:
+        """GraphInfo: name, generation, state, ticks, load, late blocks."""
         return self.conn.call("Graph.Info", self.conn.schema.GraphRef())
 
-    def load(self, source, start=True, name="", progress=None):
+    def load(self, source: Source, start: bool = True, name: str = "", progress: Progress = None) -> Any:
         """Load a graph: a .twg file, a text file (compiled by the `tunewire` tool), or image bytes."""
-        data = source if isinstance(source, (bytes, bytearray)) else self._image(source)
-        blob = self.upload(bytes(data), KIND_GRAPH, name or "graph", progress)
-        self._nodes = None
+        image = _translate(source, ("compile",))
         s = self.conn.schema
-        return self.conn.call("Graph.Load", s.GraphLoad(name=name, blob=blob, start=start, replace=True))
+        with self._blob(image, KIND_GRAPH, name or "graph", progress) as blob:
+            info = self.conn.call("Graph.Load", s.GraphLoad(name=name, blob=blob.number, start=start, replace=True))
+        self.refresh()
+        return info
 
-    @staticmethod
-    def _image(path):
-        path = os.fspath(path)
-        if not path.endswith(".txt"):
-            with open(path, "rb") as f:
-                return f.read()
-        tool = os.environ.get("TUNEWIRE_TOOL") or shutil.which("tunewire")
-        if tool is None:
-            raise errors.TunewireError(f"{path} is text and needs the `tunewire` tool on PATH (or TUNEWIRE_TOOL)")
-        with tempfile.TemporaryDirectory() as d:
-            out = os.path.join(d, "g.twg")
-            run = subprocess.run([tool, "compile", path, "-o", out], capture_output=True, text=True)
-            if run.returncode:
-                raise errors.TunewireError(f"compiling {path} failed:\n{run.stderr}")
-            with open(out, "rb") as f:
-                return f.read()
-
-    def control(self, op, steps=0):
+    def control(self, op: str, steps: int = 0) -> Any:
         """op: "start", "stop", "step", "reset" or "warm"."""
-        ops = {"start": 0, "stop": 1, "step": 2, "reset": 3, "warm": 4}
-        return self.conn.call("Graph.Control", self.conn.schema.GraphCtl(op=ops[op], steps=steps))
+        return self.conn.call("Graph.Control", self.conn.schema.GraphCtl(op=CONTROLS[op], steps=steps))
 
-    def unload(self):
-        self._nodes = None
+    def unload(self) -> None:
+        """Remove the graph; the device plays nothing."""
+        self.refresh()
         self.conn.call("Graph.Unload", self.conn.schema.GraphRef())
+
+    def refresh(self) -> None:
+        """Forget what is known of the graph (after somebody else loaded another)."""
+        self._nodes = self._arcs = None
 
     # ---- nodes ---------------------------------------------------------------------
     @property
-    def nodes(self):
+    def nodes(self) -> Dict[str, Node]:
         """{name: Node} of the current graph."""
         if self._nodes is None:
-            infos = self._paged("Graph.Nodes", "nodes")
-            self._nodes = {i.name: Node(self, i) for i in infos}
+            self._nodes = {i.name: Node(self, i) for i in self._graph_list("Graph.Nodes", "nodes")}
         return self._nodes
 
-    def refresh(self):
-        """Forget what is known of the graph (after somebody else loaded another)."""
-        self._nodes = None
+    def __getitem__(self, name: Union[str, int]) -> Node:
+        return _pick(self.nodes, name, lambda n: n.index, "node")
 
-    def __getitem__(self, name):
-        if isinstance(name, int):
-            for n in self.nodes.values():
-                if n.index == name:
-                    return n
-        elif name in self.nodes:
-            return self.nodes[name]
-        raise KeyError(f"no node {name!r}; the graph has {', '.join(self.nodes)}")
-
-    def _paged(self, method, name):
-        out = []
+    def paged(self, method: str, rows: str, request: Callable[[int], Any]) -> List[Any]:
+        """A list that may take several replies; request(first) asks for the part that begins there."""
+        out: List[Any] = []
         while True:
-            page = self.conn.call(method, self.conn.schema.GraphRef(first=len(out)))
-            rows = getattr(page, name)
-            out += rows
-            if len(out) >= page.total or not rows:
+            page = self.conn.call(method, request(len(out)))
+            out += getattr(page, rows)
+            if len(out) >= page.total or not getattr(page, rows):
                 return out
 
-    def transaction(self, at_tick=0, lease_ms=5000):
+    def _graph_list(self, method: str, rows: str) -> List[Any]:
+        return self.paged(method, rows, lambda first: self.conn.schema.GraphRef(first=first))
+
+    # ---- setting -------------------------------------------------------------------
+    def transaction(self, at_tick: int = 0, lease_ms: int = 5000) -> Transaction:
+        """`with dev.transaction() as t:` - all sets inside apply together, `t.tick` says when."""
         return Transaction(self, at_tick, lease_ms)
 
-    def set_many(self, values):
-        """Set {(node, parameter): value} in one transaction, pipelined; returns the applied tick."""
+    def _start_staged(self, method: str, request: Any, what: str, stream: int = 0) -> int:
+        if self.txn:
+            self.operations.append(what)
+        return self.conn.start(method, request.SerializeToString(), txn=self.txn, stream=stream)
+
+    def _finish_staged(self, number: int, what: str) -> bytes:
+        try:
+            return self.conn.finish(number).body
+        except DeviceError as e:
+            e.what = what
+            raise
+
+    def staged(self, method: str, request: Any, what: str) -> Any:
+        """A call that joins the open transaction, if there is one; `what` names it in errors."""
+        body = self._finish_staged(self._start_staged(method, request, what), what)
+        return schema.parse(self.conn.schema.cls(self.conn.schema.method(method).response)(), body)
+
+    def set_bytes(self, node: int, index: int, value: bytes, raw: int = 0, what: str = "") -> int:
+        """Param.Set with encoded bytes; long values go by stream. Returns the tick."""
         c, s = self.conn, self.conn.schema
-        number = s.methods["Param.Set"][0]
+        if len(value) <= INLINE_MAX:
+            request = s.ParamSet(node=node, index=index, type=raw, value=value)
+            return self.staged("Param.Set", request, what).applied_tick
+        stream = c.open_stream()
+        try:
+            request = s.ParamSet(node=node, index=index, type=raw, stream=stream)
+            number = self._start_staged("Param.Set", request, what)
+            c.write_stream(stream, value)
+            return schema.parse(s.ParamAck(), self._finish_staged(number, what)).applied_tick
+        finally:
+            c.close_stream(stream)
+
+    def set_many(self, values: Mapping[Tuple[str, str], Any]) -> int:
+        """Set {(node, parameter): value} in one transaction, pipelined; returns the applied tick.
+
+        Everything is encoded first, so a BadValue costs nothing; a refused one rolls all back and says which.
+        """
+        s, work = self.conn.schema, []
+        for (node, name), value in values.items():
+            p = self[node].param(name)
+            request = s.ParamSet(node=p.node.index, index=p.index, type=p.type, value=p.encode(value))
+            work.append((request, p.path))
         with self.transaction() as t:
-            ids = []
-            window = max(1, min(c.hello.max_calls, 64))
-            for (node, param), value in values.items():
-                n = self[node]
-                p = n.param(param)
-                body = s.ParamSet(node=n.index, index=p.index, type=p.type, value=p.encode(value)).SerializeToString()
-                ids.append(c.start(number, body, txn=self.txn))
-                if len(ids) >= window:
-                    c.finish(ids.pop(0), "Param.Set")
-            for i in ids:
-                c.finish(i, "Param.Set")
+            self._pipeline(work, max(1, self.conn.hello.max_calls - 1))
         return t.tick
 
+    def _pipeline(self, work: Sequence[Tuple[Any, str]], depth: int) -> None:
+        """Param.Set for each; at the first refusal the rest is not sent, but every answer is taken."""
+        open_calls: List[Tuple[int, str]] = []
+        error: Optional[DeviceError] = None
+        at = 0
+        while open_calls or (at < len(work) and error is None):
+            if at < len(work) and error is None and len(open_calls) < depth:
+                request, what = work[at]
+                open_calls.append((self._start_staged("Param.Set", request, what), what))
+                at += 1
+                continue
+            try:
+                self._finish_staged(*open_calls.pop(0))
+            except DeviceError as e:
+                error = error or e
+        if error is not None:
+            raise error
+
     # ---- arcs ------------------------------------------------------------------------
-    def arcs(self):
-        return self._paged("Graph.Arcs", "arcs")
+    def arcs(self) -> List[Any]:
+        """ArcInfo of every arc: arc (its number), name, raw, channels, rate, ends, bytes."""
+        return self._graph_list("Graph.Arcs", "arcs")
 
-    def _arc(self, arc):
-        rows = self.arcs()
-        for a in rows:
-            if arc in (a.arc, a.name):
-                return a
-        raise KeyError(f"no arc {arc!r}; the graph has {', '.join(a.name for a in rows)}")
+    def arc(self, arc: Union[str, int]) -> Any:
+        """ArcInfo by name or number."""
+        if self._arcs is None:
+            self._arcs = {a.name or str(a.arc): a for a in self.arcs()}
+        return _pick(self._arcs, arc, lambda a: a.arc, "arc")
 
-    def read_arc(self, arc, limit=4096):
-        """The latest samples of an arc; does not take them away from the graph."""
-        a = self._arc(arc)
-        data = self.conn.read_all(self.conn.call("Arc.Read", self.conn.schema.ArcRead(arc=a.arc, limit=limit)))
-        out = array.array(_LETTER.get(a.raw, "B"))
-        out.frombytes(data[:len(data) // out.itemsize * out.itemsize])
-        return out
+    def arc_read(self, arc: Union[str, int], limit: int = 0) -> Any:
+        """Samples waiting in an arc now, as an array; reading does not consume them."""
+        a, c = self.arc(arc), self.conn
+        return samples_of(c.read_all(c.call("Arc.Read", c.schema.ArcRead(arc=a.arc, limit=limit))), a.raw)
 
-    def subscribe(self, arc, seconds=None, blocks=None, mode="raw", decimate=0, max_bytes_per_s=0):
-        """Yield Blocks of an arc as they are written, for a time, a number of blocks, or until closed."""
-        a = self._arc(arc)
+    def subscribe(self, arc: Union[str, int], seconds: Optional[float] = None, blocks: Optional[int] = None,
+                  mode: str = "raw", decimate: int = 0, max_bytes_per_s: int = 0) -> Feed[Block]:
+        """Blocks of an arc as they are written, from now on: for a time, a number of blocks, or until closed.
+
+        mode      "raw", or one point per `decimate` samples: "minmax", "rms", "last"
+        """
         c, s = self.conn, self.conn.schema
-        modes = {"raw": 0, "minmax": 1, "rms": 2, "last": 3}
-        request = s.SubReq(arc=a.arc, mode=modes[mode], decimate=decimate, max_bytes_per_s=max_bytes_per_s)
-        stream = c.call("Arc.Subscribe", request)
-        end = None if seconds is None else time.monotonic() + seconds
-        count = 0
+        stream = c.call("Arc.Subscribe", s.SubReq(arc=self.arc(arc).arc, mode=MODES[mode], decimate=decimate,
+                                                  max_bytes_per_s=max_bytes_per_s))
+
+        def stop(open_stream: Stream) -> None:
+            c.call("Arc.Unsubscribe", s.SubRef(sub=open_stream.number))
+        return Feed(c, stream, lambda data: Block(schema.parse(s.ArcBlock(), data)), stop, seconds, blocks, c.timeout)
+
+    def meters(self, arcs: Iterable[Union[str, int]], interval: float = 0.1,
+               seconds: Optional[float] = None) -> Iterator[List[float]]:
+        """Yields the RMS levels of the arcs [dB below full scale], every `interval` seconds."""
+        infos = [self.arc(a) for a in arcs]
+        feeds = [self.subscribe(a.arc, seconds, mode="rms", decimate=max(1, int(a.rate * interval))) for a in infos]
         try:
-            while (end is None or time.monotonic() < end) and (blocks is None or count < blocks):
-                data = stream.next(c.timeout)
-                if data is None:
+            while True:
+                blocks = [feed.read() for feed in feeds]
+                if None in blocks:
                     return
-                message = s.ArcBlock()
-                message.ParseFromString(data)
-                count += 1
-                yield Block(message, _LETTER.get(message.format & 0xFF, "B"))
+                yield [decibels(max(b.samples[-b.channels:], default=0.0), a.raw) for a, b in zip(infos, blocks) if b]
         finally:
-            if not stream.done and c.sock is not None:
-                try:
-                    c.call("Arc.Unsubscribe", s.SubRef(sub=stream.number))
-                except errors.TunewireError:
-                    pass  # it ended by itself meanwhile
-            c.streams.pop(stream.number, None)
+            for feed in feeds:
+                feed.close()
+
+    def level(self, arc: Union[str, int], seconds: float = 0.5) -> float:
+        """RMS level of an arc over a time [dB below full scale]."""
+        info, total, n = self.arc(arc), 0.0, 0
+        for block in self.subscribe(info.arc, seconds, mode="rms"):
+            total, n = total + sum(v * v for v in block.samples), n + len(block.samples)
+        return decibels((total / n) ** 0.5 if n else 0.0, info.raw)
+
+    def record(self, path: str, arc: Union[str, int], seconds: float) -> Recording:
+        """Write an arc's samples to a WAV file for a time of the stream; says what was lost on the way."""
+        info, dropped = self.arc(arc), 0
+        with WavFile(path, info) as wav:
+            frame = wav.channels * wav.kind[1]
+            left = int(seconds * wav.rate) * frame
+            for block in self.subscribe(info.arc):
+                dropped = block.dropped
+                wav.write(block.data[:left])
+                left -= min(left, len(block.data))
+                if left == 0:
+                    break
+        return Recording(path, wav.bytes // frame, dropped)
 
     # ---- scripts, blobs, log -----------------------------------------------------------
-    def scripts(self):
+    def scripts(self) -> List[Any]:
+        """ScriptInfo of each script."""
         return list(self.conn.call("Script.List").scripts)
 
-    def load_script(self, index, code):
-        s = self.conn.schema
-        return self.conn.call("Script.Load", s.ScriptLoad(index=index, code=bytes(code), crc=crc32c(bytes(code))),
-                              txn=self.txn)
+    def load_script(self, index: int, source: Source) -> Any:
+        """Replace a script: a file (.txt is assembled by the `tunewire` tool) or encoded bytes."""
+        code, s = _translate(source, ("script", "asm")), self.conn.schema
+        request, what = s.ScriptLoad(index=index, crc=crc32c(code)), f"script {index}"
+        if len(code) <= INLINE_MAX:
+            request.code = code
+            return self.staged("Script.Load", request, what)
+        with self._blob(code, KIND_SCRIPT, what) as blob:
+            request.blob = blob.number
+            return self.staged("Script.Load", request, what)
 
-    def run_script(self, index, *args, budget=0):
-        s = self.conn.schema
-        return self.conn.call("Script.Run", s.ScriptRun(index=index, args=list(args), budget=budget))
+    def run_script(self, index: int, *args: int, budget: int = 0) -> Any:
+        """Run a script once; ScriptResult has its registers."""
+        return self.conn.call("Script.Run", self.conn.schema.ScriptRun(index=index, args=list(args), budget=budget))
 
-    def upload(self, data, kind=KIND_RAW, name="", progress=None):
-        """Send bytes to the device and commit them; returns the blob number."""
-        c, s = self.conn, self.conn.schema
-        request = s.BlobOpen(name=name, kind=kind, size=len(data), crc32c=crc32c(data))
-        if c.call_key is not None:
-            import hashlib
-            request.sha256 = hashlib.sha256(data).digest()
-        stream = c.open_stream()
-        state = c.call("Blob.Open", request, stream=stream)
-        if state.stream and state.stream != stream:
-            stream = state.stream
-            c.credit.setdefault(stream, c.hello.window)
-        try:
-            c.write_stream(stream, data[state.next_offset:], state.next_offset, state.chunk or None, progress)
-            c.call("Blob.Commit", s.BlobRef(blob=state.blob))
-        except errors.DeviceError:
-            c.call("Blob.Abort", s.BlobRef(blob=state.blob))
-            raise
-        finally:
-            c.credit.pop(stream, None)
-            c.streams.pop(stream, None)
-        return state.blob
+    def stop_script(self, index: int) -> None:
+        """Disable a script."""
+        self.conn.call("Script.Stop", self.conn.schema.ScriptRef(index=index))
 
-    def log(self, from_seq=0, limit=256):
-        """Log lines kept by the device."""
-        c, s = self.conn, self.conn.schema
-        stream, out = c.call("Log.Read", s.LogRead(from_seq=from_seq, limit=limit)), []
+    def _blob(self, data: bytes, kind: int, name: str, progress: Progress = None) -> _Blob:
+        return _Blob(self, self.upload(data, kind, name, progress))
+
+    def upload(self, data: bytes, kind: int = KIND_RAW, name: str = "", progress: Progress = None) -> int:
+        """Send bytes to the device and commit them; returns the blob number. Goes on after a lost connection."""
+        c, s, data = self.conn, self.conn.schema, bytes(data)
+        sha = hashlib.sha256(data).digest() if c.call_key is not None else b""
+        request = s.BlobOpen(name=name, kind=kind, size=len(data), crc32c=crc32c(data), sha256=sha)
         while True:
-            data = stream.next(c.timeout)
-            if data is None:
-                c.streams.pop(stream.number, None)
-                return out
-            line = s.LogLine()
-            line.ParseFromString(data)
-            out.append(line)
+            stream = c.open_stream()
+            try:
+                state = c.call("Blob.Open", request, stream=stream)
+                request.token = state.token
+                c.write_stream(stream, data[state.next_offset:], state.next_offset, state.chunk, progress)
+                c.call("Blob.Commit", s.BlobRef(blob=state.blob))
+                return state.blob
+            except ConnectionLost as e:
+                if not c.alive:
+                    c.survive(e)
+                if not request.token:
+                    raise
+            except DeviceError:
+                if request.token:
+                    self.abort(state.blob)
+                raise
+            finally:
+                c.close_stream(stream)
+
+    def abort(self, blob: int) -> None:
+        """Free a blob; that it is gone already is fine."""
+        try:
+            self.conn.call("Blob.Abort", self.conn.schema.BlobRef(blob=blob))
+        except (DeviceError, Timeout):
+            pass
+
+    def log(self, from_seq: int = 0, limit: int = 256) -> List[Any]:
+        """LogLines kept by the device: seq, t_us, level, src, text."""
+        c, s = self.conn, self.conn.schema
+        stream = c.call("Log.Read", s.LogRead(from_seq=from_seq, limit=limit))
+        return c.messages(stream, lambda data: schema.parse(s.LogLine(), data), limit or 1 << 16)
+
+    def follow_log(self, seconds: Optional[float] = None, min_level: int = 0) -> Feed[Any]:
+        """LogLines as they are written, until closed or the time is over. min_level: 1 error .. 4 debug, 0 all."""
+        c, s = self.conn, self.conn.schema
+        stream = c.call("Log.Follow", s.LogFilter(min_level=min_level))
+        return Feed(c, stream, lambda data: schema.parse(s.LogLine(), data), lambda st: c.cancel(st.call_id), seconds,
+                    None, _NO_DEADLINE_S)
+
+
+class _Blob:
+    """A blob that is freed when its use fails; a use that succeeds consumes it."""
+
+    def __init__(self, device: Device, number: int) -> None:
+        self.device, self.number = device, number
+
+    def __enter__(self) -> _Blob:
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        if kind is not None and issubclass(kind, DeviceError):
+            self.device.abort(self.number)
+
+
+def _translate(source: Source, verb: Tuple[str, ...]) -> bytes:
+    """Bytes of a source: itself, a binary file, or a .txt file put through `tunewire VERB`."""
+    if isinstance(source, (bytes, bytearray)):
+        return bytes(source)
+    path = os.fspath(source)
+    if not path.endswith(".txt"):
+        with open(path, "rb") as f:
+            return f.read()
+    tool = os.environ.get("TUNEWIRE_TOOL") or shutil.which("tunewire")
+    if tool is None:
+        raise TunewireError(f"{path} is text and needs the `tunewire` tool on PATH (or TUNEWIRE_TOOL)")
+    with tempfile.TemporaryDirectory() as d:
+        out = os.path.join(d, "out.bin")
+        run = subprocess.run([tool, *verb, path, "-o", out], capture_output=True, text=True)
+        if run.returncode:
+            raise TunewireError(run.stderr.strip())
+        with open(out, "rb") as f:
+            return f.read()

@@ -1,33 +1,67 @@
 """Exceptions, one class per wire status, so that callers catch what they can handle."""
+from __future__ import annotations
+
+from typing import Any, Optional
 
 
 class TunewireError(Exception):
-    """Anything this package raises."""
+    """Anything this package raises for what happens outside of it."""
 
 
 class ConnectionLost(TunewireError):
-    """The device cannot be reached, closed the connection or did not answer in time."""
+    """The device cannot be reached or the connection ended.
+
+    If the device said why, `__cause__` is the DeviceError it sent.
+    """
+
+
+class Timeout(TunewireError, TimeoutError):
+    """No answer in time; the connection itself may be alive."""
 
 
 class ProtocolError(TunewireError):
-    """The peer does not speak this protocol, or bytes were damaged beyond use."""
+    """The peer does not speak this protocol; the connection is closed."""
+
+
+class UnknownName(TunewireError, KeyError):
+    """No node, parameter, arc or message of this name."""
+
+    __str__ = Exception.__str__
+
+
+class BadValue(TunewireError, ValueError):
+    """A value that cannot be written as the parameter's type; nothing was sent."""
 
 
 class DeviceError(TunewireError):
     """The device refused a call and changed nothing.
 
-    code    wire status number; detail: the device's finer error number
-    where   node, arc, parameter index or byte offset to look at
+    code         wire status number; detail: the device's finer error number
+    where        node, arc, parameter index or byte offset to look at
+    what         "node.parameter" or the like when the client knows it, else ""
+    first_error  of a transaction that failed: the error of the operation `where` (counted from 1)
     """
+
     code = 2
 
-    def __init__(self, code, detail=0, where=0, text="", method=""):
+    def __init__(self, code: int, detail: int = 0, where: int = 0, text: str = "", method: str = "") -> None:
         self.code, self.detail, self.where, self.text, self.method = code, detail, where, text, method
-        name = type(self).__name__ if type(self) is not DeviceError else f"status {code}"
-        super().__init__(f"{method}: {text or name} ({name}, detail {detail}, where {where})")
+        self.what, self.body = "", b""
+        self.first_error: Optional[DeviceError] = None
+        super().__init__(code, detail, where, text, method)
+
+    @property
+    def operation(self) -> int:
+        """Of a transaction that failed: the number of the operation, from 1; else 0."""
+        return self.where if self.first_error is not None else 0
+
+    def __str__(self) -> str:
+        name = type(self).__name__ if type(self) is not DeviceError else f"status {self.code}"
+        about = f" {self.what}" if self.what else ""
+        return f"{self.method}{about}: {self.text or name} ({name}, detail {self.detail}, where {self.where})"
 
 
-def _kind(name, code, doc):
+def _kind(name: str, code: int, doc: str) -> Any:
     return type(name, (DeviceError,), {"__doc__": doc, "__module__": __name__, "code": code})
 
 
@@ -55,6 +89,7 @@ BY_CODE = {c.code: c for c in list(globals().values())
            if isinstance(c, type) and issubclass(c, DeviceError) and c is not DeviceError}
 
 
-def from_status(status, method=""):
+def from_status(status: Any, method: str = "") -> DeviceError:
+    """The exception for a Status message."""
     cls = BY_CODE.get(status.code, DeviceError)
     return cls(status.code, status.detail, status.where, status.text, method)
