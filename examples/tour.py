@@ -81,16 +81,16 @@ def start_device(wav, speech, log):
                "--io", f"analog_sensor_0={speech}", "--io", f"line_out_0={wav}", "--log-level", "warn"]
     show(f"{shlex.join(command)} 2>{shlex.quote(log)} &")
     with open(log, "w", encoding="utf-8") as err:
-        device = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=err, text=True)
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=err, text=True)
+
+
+def wait_for_device(device):
     ready = device.stdout.readline().strip()
     if "tcp://" not in ready:
-        device.wait()
-        print_log(log)
         raise SystemExit("the device did not start")
     print(ready)
     os.environ["TUNEWIRE_TARGET"] = ready.split()[-1]
     show(f"export TUNEWIRE_TARGET={ready.split()[-1]}")
-    return device
 
 
 def print_log(log):
@@ -237,6 +237,7 @@ def main():
     print(f"The device plays {speech} in a loop, in real time, in blocks of one millisecond.")
     device = start_device(wav, speech, log)
     try:
+        wait_for_device(device)
         changed, reloaded = tour(a, device, speech)
     finally:
         stop_device(device)
