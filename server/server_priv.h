@@ -20,13 +20,14 @@
 #endif
 enum {
     TW_LOG_TEXT = 97,
-    TW_REPLY_SLOT = 112,        /* bytes of a reply that are kept for a repeat */
-    TW_SENDERS = 4,             /* finite streams and log followers of one connection */
-    TW_ENDINGS = 16,            /* of streams, owed to a client that is behind */
-    TW_UPLOAD_MAX = 4096,       /* a parameter value by stream [bytes] */
-    TW_SCRATCH_MIN = 1280,      /* the largest single message: ParamAck with both values */
-    TW_STALL_US = 10 * 1000000, /* a client that takes nothing for this long is closed */
-    TW_HELLO_US = 2 * 1000000,  /* silent this long, a connection yields to a new one */
+    TW_REPLY_SLOT = 112,         /* bytes of a reply that are kept for a repeat */
+    TW_SENDERS = 4,              /* finite streams and log followers of one connection */
+    TW_ENDINGS = 16,             /* of streams, owed to a client that is behind */
+    TW_UPLOAD_MAX = 4096,        /* a parameter value by stream [bytes] */
+    TW_SCRATCH_MIN = 1280,       /* the largest single message: ParamAck with both values */
+    TW_UPLOAD_US = 10 * 1000000, /* there is one buffer for such values: nobody may sit on it longer */
+    TW_STALL_US = 10 * 1000000,  /* a client that takes nothing for this long is closed */
+    TW_HELLO_US = 2 * 1000000,   /* silent this long, a connection yields to a new one */
     TW_AUTH_DELAY_US = 200000,
     TW_AUTH_TRIES = 3,
     TW_LEASE_MS = 5000,
