@@ -291,7 +291,7 @@ static const uint8_t *pending(void *ctx, void *conn, size_t *n)
     tw_peer_t *p = conn;
     *n = tw_out_pending(&p->conn.out);
     if (*n == 0) {
-        p->progress_us = tw_now(s);
+        p->progress_us = p->ses != NULL ? tw_now(s) : p->progress_us; /* before hello it tells how long it is silent */
         return NULL;
     }
     return p->conn.out.buf + p->conn.out.at;

@@ -95,7 +95,7 @@ typedef struct tw_peer {
     tw_sink_t sinks[TW_MAX_BLOBS + 1];
     tw_ending_t endings[TW_ENDINGS];
     uint8_t n_endings;
-    uint64_t progress_us; /* opened, or the client last took bytes, or nothing was waiting */
+    uint64_t progress_us; /* opened, said hello, or the client last took bytes, or nothing was waiting */
     uint8_t nonce[16], call_key[TW_SHA256_BYTES];
     uint8_t auth_failures;
     bool authenticated;
