@@ -138,7 +138,7 @@ static void expect_value(tw_call_t *c, const tw_hot_set_t *q)
         return;
     }
     if (s->upload_token != 0) {
-        tw_fail(c, TW_E_BUSY, 0, "another value is being uploaded");
+        tw_fail(c, TW_E_BUSY, 0, "another value is on its stream, try again");
         return;
     }
     if (q->value_stream > UINT16_MAX || (q->value_stream & 1) == 0 || q->index > TW_TAG_ALL || q->type > TYPE_MASK) {
@@ -153,6 +153,10 @@ static void expect_value(tw_call_t *c, const tw_hot_set_t *q)
         tw_undefer(s, d);
         tw_fail(c, TW_E_STREAM_ID, q->value_stream, "in use, or too many streams open");
         return;
+    }
+    if (d->due_us > tw_now(s) + TW_UPLOAD_US) {
+        d->due_us = tw_now(s) + TW_UPLOAD_US;
+        s->next_due_us = s->next_due_us < d->due_us ? s->next_due_us : d->due_us;
     }
     d->a = q->node;
     d->b = q->index | q->type << TYPE_SHIFT | (q->readback ? READBACK : 0);

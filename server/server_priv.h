@@ -20,13 +20,14 @@
 #endif
 enum {
     TW_LOG_TEXT = 97,
-    TW_REPLY_SLOT = 112,        /* bytes of a reply that are kept for a repeat */
-    TW_SENDERS = 4,             /* finite streams and log followers of one connection */
-    TW_ENDINGS = 16,            /* of streams, owed to a client that is behind */
-    TW_UPLOAD_MAX = 4096,       /* a parameter value by stream [bytes] */
-    TW_SCRATCH_MIN = 1280,      /* the largest single message: ParamAck with both values */
-    TW_STALL_US = 10 * 1000000, /* a client that takes nothing for this long is closed */
-    TW_HELLO_US = 2 * 1000000,  /* silent this long, a connection yields to a new one */
+    TW_REPLY_SLOT = 112,         /* bytes of a reply that are kept for a repeat */
+    TW_SENDERS = 4,              /* finite streams and log followers of one connection */
+    TW_ENDINGS = 16,             /* of streams, owed to a client that is behind */
+    TW_UPLOAD_MAX = 4096,        /* a parameter value by stream [bytes] */
+    TW_SCRATCH_MIN = 1280,       /* the largest single message: ParamAck with both values */
+    TW_UPLOAD_US = 10 * 1000000, /* there is one buffer for such values: nobody may sit on it longer */
+    TW_STALL_US = 10 * 1000000,  /* a client that takes nothing for this long is closed */
+    TW_HELLO_US = 2 * 1000000,   /* silent this long, a connection yields to a new one */
     TW_AUTH_DELAY_US = 200000,
     TW_AUTH_TRIES = 3,
     TW_LEASE_MS = 5000,
@@ -94,7 +95,7 @@ typedef struct tw_peer {
     tw_sink_t sinks[TW_MAX_BLOBS + 1];
     tw_ending_t endings[TW_ENDINGS];
     uint8_t n_endings;
-    uint64_t progress_us; /* opened, or the client last took bytes, or nothing was waiting */
+    uint64_t progress_us; /* opened, said hello, or the client last took bytes, or nothing was waiting */
     uint8_t nonce[16], call_key[TW_SHA256_BYTES];
     uint8_t auth_failures;
     bool authenticated;

@@ -157,6 +157,14 @@ def test_the_seventeenth_is_told_why_and_the_next_place_is_free_at_once(chain):
     assert all(w.ask(1, 0x0103)[0].code == 0 for i, w in enumerate(full) if i != 3)
 
 
+def test_connections_that_never_say_hello_make_room(chain):
+    silent = [socket.create_connection(("127.0.0.1", chain.port)) for _ in range(16)]
+    time.sleep(2.3)
+    assert wait_for(lambda: connects(chain.uri), 2), "sixteen silent connections keep everybody out"
+    for s in silent:
+        s.close()
+
+
 def connects(uri):
     try:
         tunewire.connect(uri).close()

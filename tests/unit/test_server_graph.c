@@ -444,6 +444,29 @@ static void a_value_may_come_by_stream(void **state)
     assert_true(get_f32(w, AMP, GAIN_DB) == -9.0f);
 }
 
+static void nobody_holds_the_place_of_a_value_for_ever(void **state)
+{
+    (void)state;
+    wire_client_t *other = bench_client(&b);
+    tunewire_v1_ParamSet q = {.node = AMP, .index = GAIN_DB, .stream = wire_open_stream(w, 0)};
+    w->deadline_ms = UINT32_MAX;
+    const uint32_t id = wire_send(w, TW_M_Param_Set, PB(ParamSet), &q); /* and its value never comes */
+    wire_pump_n(w, 2);
+    w->deadline_ms = 0;
+    q.stream = wire_open_stream(other, 0);
+    assert_int_equal(param_set(other, &q, NULL), tunewire_v1_Code_BUSY);
+    bench_later(&b, 10100);
+    assert_int_equal(wire_wait(w, id), tunewire_v1_Code_DEADLINE_EXCEEDED);
+    const uint32_t again = wire_send(other, TW_M_Param_Set, PB(ParamSet), &q);
+    uint8_t value[4];
+    tw_put_f32(value, -5);
+    wire_pump_n(other, 2);
+    assert_true(wire_data(other, (uint16_t)q.stream, 0, value, sizeof value, TW_FF_FIN));
+    assert_int_equal(wire_wait(other, again), 0);
+    assert_true(get_f32(w, AMP, GAIN_DB) == -5.0f);
+    bench_leave(other);
+}
+
 static void a_broken_value_stream_changes_nothing(void **state)
 {
     (void)state;
@@ -708,6 +731,7 @@ int main(void)
         T(a_value_is_read_in_slices),
         T(presets_are_checked_and_applied),
         T(a_value_may_come_by_stream),
+        T(nobody_holds_the_place_of_a_value_for_ever),
         T(a_broken_value_stream_changes_nothing),
         T(scripts_run_are_replaced_stopped_and_listed),
         T(bad_scripts_are_refused_with_their_place),
