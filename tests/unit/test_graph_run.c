@@ -401,15 +401,22 @@ static void a_script_that_never_ends_is_isolated_and_the_graph_goes_on(void **st
     rig_close(&rig);
 }
 
-static void a_script_node_runs_once_a_block_and_once_at_reset(void **state)
+/* Behind the chain, with its lock arc. */
+static uint32_t add_script_node(uint32_t script)
 {
-    (void)state;
-    rig_chain_open(&ib);
     const uint32_t f = tw_ib_format(&ib, TW_RAW_U8, 1, 4, 0.0f);
     const uint16_t lock = (uint16_t)tw_ib_arc(&ib, 2, 0, 2, 0, f, f, 8);
     const uint32_t node =
         tw_ib_node(&ib, rig_type("ARM/arm_stream_script"), 0, 1, (uint16_t[]){(uint16_t)(lock | 1u << 15)});
-    tw_ib_node_script(&ib, node, add_script("cals event\nret\n", 2, 1, 0));
+    tw_ib_node_script(&ib, node, script);
+    return node;
+}
+
+static void a_script_node_runs_once_a_block_and_once_at_reset(void **state)
+{
+    (void)state;
+    rig_chain_open(&ib);
+    const uint32_t node = add_script_node(add_script("cals event\nret\n", 2, 1, 0));
     start();
     ticks(7);
     tw_engine_node_t n;
@@ -463,11 +470,7 @@ static void test_S0_L355_script_node_runs_beside_the_others(void **state)
 {
     (void)state;
     rig_chain_open(&ib);
-    const uint32_t f = tw_ib_format(&ib, TW_RAW_U8, 1, 4, 0.0f);
-    const uint16_t lock = (uint16_t)tw_ib_arc(&ib, 2, 0, 2, 0, f, f, 8);
-    const uint32_t node =
-        tw_ib_node(&ib, rig_type("ARM/arm_stream_script"), 0, 1, (uint16_t[]){(uint16_t)(lock | 1u << 15)});
-    tw_ib_node_script(&ib, node, seed_script());
+    (void)add_script_node(seed_script());
     start();
     ticks(5);
     assert_int_equal(runs_of(0), 6);
