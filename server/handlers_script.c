@@ -110,8 +110,7 @@ static void replace(tw_call_t *c, const tunewire_v1_ScriptLoad *q, const code_t 
     if (d == NULL) {
         return;
     }
-    if (!tw_hand_over(c, d,
-                      tw_engine_put_script(c->s->e, d->token, q->index, code->bytes, code->code, code->pool))) {
+    if (!tw_hand_over(c, d, tw_engine_put_script(c->s->e, d->token, q->index, code->bytes, code->code, code->pool))) {
         return;
     }
     d->committed = true;
