@@ -169,12 +169,16 @@ static void a_group_is_withdrawn_or_answered_never_both(void **state)
         tw_engine_info_t info;
         tw_engine_info(rig.engine, &info);
         assert_int_equal(tw_engine_put_param(rig.engine, 0, 1, MUTE, &mute, 1), TW_OK);
-        if (tw_engine_publish_at(rig.engine, info.tick + 2 + i % 40, i) != TW_OK) {
+        const uint64_t at = info.tick + (i % 10 == 0 ? 1u << 20 : 2 + i % 40); /* some far away, some waited for */
+        if (tw_engine_publish_at(rig.engine, at, i) != TW_OK) {
             tw_engine_drop(rig.engine);
             continue;
         }
         for (uint32_t k = 0; k < i % 7; k++) {
             sched_yield();
+        }
+        if (i % 10 == 1) {
+            await_tick(at + 1);
         }
         if (tw_engine_withdraw(rig.engine, i)) {
             withdrawn++;
