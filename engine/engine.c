@@ -163,8 +163,7 @@ static void apply_timed(tw_engine_t *e)
     if ((seen & TIMED_STATE) != TIMED_PENDING || (int32_t)(timed_pending(e->e.tick) - seen) < 0) {
         return;
     }
-    if (!atomic_compare_exchange_strong_explicit(&t->state, &seen, TIMED_TAKEN, memory_order_acquire,
-                                                 memory_order_relaxed)) {
+    if (!tw_word_move(&t->state, seen, TIMED_TAKEN)) {
         return; /* called back by the control side */
     }
     const tw_err_t refused = timed_refusal(e);

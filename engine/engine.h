@@ -159,6 +159,13 @@ tw_err_t tw_engine_put_run(tw_engine_t *e, uint32_t token, uint32_t script, cons
 tw_err_t tw_engine_put_script_off(tw_engine_t *e, uint32_t token, uint32_t script, bool off);
 /** Latest bytes of an arc, at most `limit` (<= 4096), whole frames; does not consume. */
 tw_err_t tw_engine_put_arc_read(tw_engine_t *e, uint32_t token, uint32_t arc, uint32_t limit);
+/**
+ * Append whole frames to an arc: all, or with `partial` those it has room for. The reply's value holds the bytes
+ * taken in its upper 32 bits and the bytes still free in the lower; BUSY: no room for all, nothing was written.
+ * @return RANGE: not whole frames of the arc's producer
+ */
+tw_err_t tw_engine_put_arc_write(tw_engine_t *e, uint32_t token, uint32_t arc, const uint8_t *data, uint32_t bytes,
+                                 bool partial);
 
 /** A tap on an arc: the engine copies every frame written to the arc into `ring`. */
 typedef struct tw_probe {

@@ -90,6 +90,17 @@ static void read_arc(tw_engine_t *e, const cmd_t *c)
     reply_send(e, r);
 }
 
+/* All of it or, if that is wanted, as much as there is room for. The reply's value: bytes taken and free. */
+static void write_arc(tw_engine_t *e, const cmd_t *c)
+{
+    const tw_arc_t *a = &e->e.graph->arcs[c->a];
+    const bool fits = c->n <= tw_arc_free(a);
+    const uint32_t took = fits || c->b != 0 ? tw_graph_write_arc(e->e.graph, c->a, data_of(c), c->n) : 0;
+    reply_t *r = reply_begin(e, c, fits || c->b != 0 ? TW_OK : TW_E_BUSY, 0);
+    r->value = (int64_t)((uint64_t)took << 32 | tw_arc_free(a));
+    reply_send(e, r);
+}
+
 static tw_probe_t *probe_of(const cmd_t *c)
 {
     tw_probe_t *p;
@@ -130,7 +141,8 @@ static void replace_script(tw_engine_t *e, const cmd_t *c, tw_err_t refused)
     if (err == TW_OK) {
         tw_graph_set_script(e->e.graph, c->a, data_of(c), c->b, c->more);
     }
-    atomic_store_explicit(&e->scripts_done, e->scripts_done + 1, memory_order_release);
+    const uint32_t done = atomic_load_explicit(&e->scripts_done, memory_order_relaxed);
+    atomic_store_explicit(&e->scripts_done, done + 1, memory_order_release);
     answer(e, c, err);
 }
 
@@ -159,6 +171,9 @@ static void apply_to_graph(tw_engine_t *e, const cmd_t *c)
         break;
     case OP_ARC_READ:
         read_arc(e, c);
+        return;
+    case OP_ARC_WRITE:
+        write_arc(e, c);
         return;
     case OP_PROBE:
         attach(e, probe_of(c));

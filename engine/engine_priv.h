@@ -20,6 +20,7 @@ typedef enum tw_op {
     OP_RUN,
     OP_SCRIPT_OFF,
     OP_ARC_READ,
+    OP_ARC_WRITE,
     OP_PROBE,
     OP_UNPROBE,
 } tw_op_t;

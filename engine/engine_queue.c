@@ -185,6 +185,17 @@ tw_err_t tw_engine_put_arc_read(tw_engine_t *e, uint32_t token, uint32_t arc, ui
     return put(e, &c, NULL, bytes);
 }
 
+tw_err_t tw_engine_put_arc_write(tw_engine_t *e, uint32_t token, uint32_t arc, const uint8_t *data, uint32_t bytes,
+                                 bool partial)
+{
+    TW_TRY(arc_of_view(e, arc));
+    if (bytes == 0 || bytes % engine_view(e)->arcs[arc].in_frame != 0) {
+        return TW_E_RANGE;
+    }
+    const cmd_t c = {.op = OP_ARC_WRITE, .token = token, .a = arc, .b = partial, .n = bytes};
+    return put(e, &c, data, 0);
+}
+
 tw_err_t tw_engine_put_probe(tw_engine_t *e, uint32_t token, tw_probe_t *probe)
 {
     TW_TRY(arc_of_view(e, probe->arc));
@@ -264,9 +275,7 @@ static uint32_t copy_group(tw_engine_t *e, tw_err_t *err)
 
 static bool call_back(tw_engine_t *e)
 {
-    uint32_t pending = timed_pending(e->timed.tick);
-    return atomic_compare_exchange_strong_explicit(&e->timed.state, &pending, TIMED_IDLE, memory_order_acquire,
-                                                   memory_order_relaxed);
+    return tw_word_move(&e->timed.state, timed_pending(e->timed.tick), TIMED_IDLE);
 }
 
 /* The engine must see the group before it claims `tick`. An exchange on the word after handing over

@@ -9,10 +9,13 @@
  * the position. One order of all these operations exists, so "my group was published when the next
  * tick was t" and "block t saw my group" are the same fact. The position wraps inside its bits.
  *
- * Without 64-bit atomics a port defines TW_ENGINE_ONE_CONTEXT and calls both sides from one context.
+ * Without 64-bit atomics (Cortex-M) a port defines TW_ENGINE_ONE_CONTEXT and calls both sides from one
+ * context. The engine then needs nothing but loads and stores of 32 bits to be atomic, no exchange, so
+ * that cores without one (Cortex-M0+) run it.
  */
 #pragma once
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define TW_WORD_POS_BITS 24u
@@ -47,6 +50,12 @@ static inline uint64_t tw_word_claim(tw_word_t *w)
     return atomic_fetch_add_explicit(w, (uint64_t)1 << TW_WORD_POS_BITS, memory_order_acq_rel);
 }
 
+/** Move a state both threads may move. @return false: the other one did */
+static inline bool tw_word_move(_Atomic uint32_t *state, uint32_t from, uint32_t to)
+{
+    return atomic_compare_exchange_strong_explicit(state, &from, to, memory_order_acquire, memory_order_relaxed);
+}
+
 /** Control: publish `bytes` more. @return the word before */
 static inline uint64_t tw_word_publish(tw_word_t *w, uint32_t bytes)
 {
@@ -68,6 +77,15 @@ static inline uint64_t tw_word_claim(tw_word_t *w)
     const uint64_t old = *w;
     *w = old + ((uint64_t)1 << TW_WORD_POS_BITS);
     return old;
+}
+
+static inline bool tw_word_move(_Atomic uint32_t *state, uint32_t from, uint32_t to)
+{
+    const bool ours = atomic_load_explicit(state, memory_order_relaxed) == from;
+    if (ours) {
+        atomic_store_explicit(state, to, memory_order_relaxed);
+    }
+    return ours;
 }
 
 static inline uint64_t tw_word_publish(tw_word_t *w, uint32_t bytes)

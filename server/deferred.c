@@ -61,6 +61,18 @@ tw_deferred_t *tw_defer(tw_call_t *c, tw_wait_kind_t kind)
     return d;
 }
 
+bool tw_hand_over(tw_call_t *c, tw_deferred_t *d, tw_err_t err)
+{
+    if (err == TW_OK) {
+        (void)tw_engine_publish(c->s->e);
+        return true;
+    }
+    tw_engine_drop(c->s->e);
+    tw_undefer(c->s, d);
+    tw_fail(c, err, 0, err == TW_E_QUEUE_FULL ? TW_TEXT_QUEUE_FULL : "nothing was changed");
+    return false;
+}
+
 void tw_undefer(tw_server_t *s, tw_deferred_t *d)
 {
     const uint16_t i = (uint16_t)(d - s->deferred);
@@ -146,6 +158,9 @@ void tw_deferred_reply(tw_server_t *s, const tw_engine_reply_t *r)
     case TW_WAIT_ARC_READ:
         tw_done_arc_read(&c, &d, r);
         break;
+    case TW_WAIT_ARC_WRITE:
+        tw_done_arc_write(&c, &d, r);
+        break;
     case TW_WAIT_VALUE:
     case TW_WAIT_AUTH:
         break; /* the engine does not know these */
@@ -179,7 +194,7 @@ static void expire_one(tw_server_t *s, tw_deferred_t *at)
         return;
     }
     if (d.kind == TW_WAIT_VALUE && c.peer != NULL) {
-        tw_stream_fail(c.peer, (uint16_t)d.d, TW_E_TIMEOUT, s->upload_used);
+        tw_stream_end(c.peer, (uint16_t)d.d, TW_E_TIMEOUT, s->upload_used);
     }
     tw_count(s, TW_CNT_LATE);
     tw_fail(&c, TW_E_TIMEOUT, 0, d.committed ? "handed to the engine, it may still happen" : "nothing was changed");

@@ -47,13 +47,9 @@ void tw_on_arc_read(tw_call_t *c, const void *request)
     if (d == NULL) {
         return;
     }
-    const tw_err_t err = tw_engine_put_arc_read(c->s->e, d->token, q->arc, limit);
-    if (err != TW_OK) {
-        tw_undefer(c->s, d);
-        tw_fail(c, err, 0, NULL);
+    if (!tw_hand_over(c, d, tw_engine_put_arc_read(c->s->e, d->token, q->arc, limit))) {
         return;
     }
-    (void)tw_engine_publish(c->s->e);
     d->a = q->arc;
 }
 
@@ -85,7 +81,7 @@ static void send_all(tw_conn_t *conn, uint16_t stream, const uint8_t *data, uint
 void tw_done_arc_read(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r)
 {
     if (r->err != TW_OK) {
-        tw_fail(c, r->err, d->a, NULL);
+        tw_fail(c, r->err, d->a, TW_TEXT_GRAPH_WENT);
         return;
     }
     if (c->peer == NULL || !room_for(&c->peer->conn, r->bytes)) {
@@ -101,6 +97,56 @@ void tw_done_arc_read(tw_call_t *c, const tw_deferred_t *d, const tw_engine_repl
     tw_reply_stream(c, stream, NULL, NULL);
     send_all(conn, stream, r->data, r->bytes);
     tw_conn_close(conn, stream);
+}
+
+/* ---- write ------------------------------------------------------------------------- */
+
+static bool frames_ok(tw_call_t *c, const tunewire_v1_ArcWrite *q, const tw_engine_arc_t *arc)
+{
+    const uint32_t frame = arc->fmt.frame_bytes, n = q->data.size;
+    if (q->stream != 0 || frame > sizeof q->data.bytes) {
+        tw_fail(c, TW_E_UNSUPPORTED, frame, "frames come inline, 512 bytes a call (where = bytes of one)");
+    } else if (n == 0 || n % frame != 0) {
+        tw_fail(c, TW_E_RANGE, frame, "data takes whole frames (where = bytes of one)");
+    } else if (n > arc->bytes && !q->partial) {
+        tw_fail(c, TW_E_RANGE, arc->bytes, "the arc never has that much room (where = its size)");
+    } else {
+        return true;
+    }
+    return false;
+}
+
+void tw_on_arc_write(tw_call_t *c, const void *request)
+{
+    const tunewire_v1_ArcWrite *q = request;
+    tw_engine_arc_t arc;
+    if (!arc_ok(c, q->graph, q->arc, &arc) || !frames_ok(c, q, &arc)) {
+        return;
+    }
+    tw_deferred_t *d = tw_defer(c, TW_WAIT_ARC_WRITE);
+    if (d == NULL ||
+        !tw_hand_over(c, d,
+                      tw_engine_put_arc_write(c->s->e, d->token, q->arc, q->data.bytes, q->data.size, q->partial))) {
+        return;
+    }
+    d->committed = true;
+    d->a = q->arc;
+}
+
+void tw_done_arc_write(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r)
+{
+    const uint32_t room = (uint32_t)r->value;
+    if (r->err != TW_OK) {
+        const bool full = r->err == TW_E_BUSY;
+        tw_fail(c, r->err, full ? room : d->a,
+                full ? "no room for all of it (where = bytes free)" : TW_TEXT_GRAPH_WENT);
+        return;
+    }
+    tunewire_v1_ArcAck rep = tunewire_v1_ArcAck_init_zero;
+    rep.accepted = (uint32_t)((uint64_t)r->value >> 32);
+    rep.free = room;
+    rep.applied_tick = r->tick;
+    tw_reply(c, tunewire_v1_ArcAck_fields, &rep);
 }
 
 /* ---- subscriptions ------------------------------------------------------------------- */

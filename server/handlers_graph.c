@@ -258,14 +258,10 @@ static void publish_swap(tw_call_t *c, uint32_t blob, bool start)
         tw_engine_unprime(s->e);
         return;
     }
-    const tw_err_t err = tw_engine_put_swap(s->e, d->token, start);
-    if (err != TW_OK) {
-        tw_undefer(s, d);
+    if (!tw_hand_over(c, d, tw_engine_put_swap(s->e, d->token, start))) {
         tw_engine_unprime(s->e);
-        tw_fail(c, err, 0, NULL);
         return;
     }
-    (void)tw_engine_publish(s->e);
     d->committed = true;
     d->a = blob;
     s->swap_token = d->token;
@@ -384,13 +380,9 @@ void tw_on_graph_unload(tw_call_t *c, const void *request)
     if (d == NULL) {
         return;
     }
-    const tw_err_t err = tw_engine_put_unload(c->s->e, d->token);
-    if (err != TW_OK) {
-        tw_undefer(c->s, d);
-        tw_fail(c, err, 0, NULL);
+    if (!tw_hand_over(c, d, tw_engine_put_unload(c->s->e, d->token))) {
         return;
     }
-    (void)tw_engine_publish(c->s->e);
     d->committed = true;
     c->s->swap_token = d->token;
 }
@@ -419,13 +411,9 @@ void tw_on_graph_control(tw_call_t *c, const void *request)
     if (d == NULL) {
         return;
     }
-    const tw_err_t err = tw_engine_put_control(c->s->e, d->token, (tw_control_t)q->op, q->steps);
-    if (err != TW_OK) {
-        tw_undefer(c->s, d);
-        tw_fail(c, err, 0, NULL);
+    if (!tw_hand_over(c, d, tw_engine_put_control(c->s->e, d->token, (tw_control_t)q->op, q->steps))) {
         return;
     }
-    (void)tw_engine_publish(c->s->e);
     d->committed = true;
 }
 

@@ -91,13 +91,9 @@ static void set_and_read(tw_call_t *c, const tw_hot_set_t *q)
     if (err == TW_OK) {
         err = tw_engine_put_read(s->e, d->token, q->node, q->index);
     }
-    if (err != TW_OK) {
-        tw_engine_drop(s->e);
-        tw_undefer(s, d);
-        tw_fail(c, err, 0, NULL);
+    if (!tw_hand_over(c, d, err)) {
         return;
     }
-    (void)tw_engine_publish(s->e);
     d->committed = true;
     d->a = q->node;
     d->version = tw_engine_version(s->e, q->node);
@@ -108,7 +104,7 @@ static void set_now(tw_call_t *c, const tw_hot_set_t *q)
     tw_server_t *s = c->s;
     const tw_err_t err = tw_engine_put_param(s->e, 0, q->node, q->index, q->value, q->value_len);
     if (err != TW_OK) {
-        tw_fail(c, err, 0, "the engine takes no more before its next block");
+        tw_fail(c, err, 0, TW_TEXT_QUEUE_FULL);
         return;
     }
     const uint64_t tick = tw_engine_publish(s->e);
@@ -142,7 +138,7 @@ static void expect_value(tw_call_t *c, const tw_hot_set_t *q)
         return;
     }
     if (s->upload_token != 0) {
-        tw_fail(c, TW_E_BUSY, 0, "another value is being uploaded");
+        tw_fail(c, TW_E_BUSY, 0, "another value is on its stream, try again");
         return;
     }
     if (q->value_stream > UINT16_MAX || (q->value_stream & 1) == 0 || q->index > TW_TAG_ALL || q->type > TYPE_MASK) {
@@ -157,6 +153,10 @@ static void expect_value(tw_call_t *c, const tw_hot_set_t *q)
         tw_undefer(s, d);
         tw_fail(c, TW_E_STREAM_ID, q->value_stream, "in use, or too many streams open");
         return;
+    }
+    if (d->due_us > tw_now(s) + TW_UPLOAD_US) {
+        d->due_us = tw_now(s) + TW_UPLOAD_US;
+        s->next_due_us = s->next_due_us < d->due_us ? s->next_due_us : d->due_us;
     }
     d->a = q->node;
     d->b = q->index | q->type << TYPE_SHIFT | (q->readback ? READBACK : 0);
@@ -245,7 +245,7 @@ void tw_on_param_set(tw_call_t *c, const void *request)
 void tw_done_readback(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r)
 {
     if (r->err != TW_OK) {
-        tw_fail(c, r->err, d->a, NULL);
+        tw_fail(c, r->err, d->a, TW_TEXT_GRAPH_WENT);
         return;
     }
     tunewire_v1_ParamAck rep = tunewire_v1_ParamAck_init_zero;
@@ -292,13 +292,9 @@ void tw_on_param_get(tw_call_t *c, const void *request)
     if (d == NULL) {
         return;
     }
-    const tw_err_t err = tw_engine_put_read(c->s->e, d->token, q->node, q->index);
-    if (err != TW_OK) {
-        tw_undefer(c->s, d);
-        tw_fail(c, err, 0, NULL);
+    if (!tw_hand_over(c, d, tw_engine_put_read(c->s->e, d->token, q->node, q->index))) {
         return;
     }
-    (void)tw_engine_publish(c->s->e);
     d->version = tw_engine_version(c->s->e, q->node); /* of the value that will be read: later sets queue behind it */
     d->a = q->node;
     d->b = q->index | type_of(&node, q->index) << TYPE_SHIFT;
@@ -309,7 +305,7 @@ void tw_on_param_get(tw_call_t *c, const void *request)
 void tw_done_get(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r)
 {
     if (r->err != TW_OK || d->c > r->bytes) {
-        tw_fail(c, r->err != TW_OK ? r->err : TW_E_RANGE, d->a, NULL);
+        tw_fail(c, r->err != TW_OK ? r->err : TW_E_RANGE, d->a, TW_TEXT_GRAPH_WENT);
         return;
     }
     tunewire_v1_ParamValue rep = tunewire_v1_ParamValue_init_zero;
@@ -356,7 +352,7 @@ void tw_on_param_preset(tw_call_t *c, const void *request)
     }
     const tw_err_t err = tw_engine_put_preset(c->s->e, 0, q->node, q->preset);
     if (err != TW_OK) {
-        tw_fail(c, err, 0, NULL);
+        tw_fail(c, err, 0, TW_TEXT_QUEUE_FULL);
         return;
     }
     const uint64_t tick = tw_engine_publish(c->s->e);

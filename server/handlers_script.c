@@ -110,13 +110,9 @@ static void replace(tw_call_t *c, const tunewire_v1_ScriptLoad *q, const code_t 
     if (d == NULL) {
         return;
     }
-    const tw_err_t err = tw_engine_put_script(c->s->e, d->token, q->index, code->bytes, code->code, code->pool);
-    if (err != TW_OK) {
-        tw_undefer(c->s, d);
-        tw_fail(c, err, 0, NULL);
+    if (!tw_hand_over(c, d, tw_engine_put_script(c->s->e, d->token, q->index, code->bytes, code->code, code->pool))) {
         return;
     }
-    (void)tw_engine_publish(c->s->e);
     d->committed = true;
     d->a = q->index;
     d->b = q->blob;
@@ -146,7 +142,7 @@ void tw_done_script(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_
     tw_engine_script_t now;
     const tw_err_t err = r->err != TW_OK ? r->err : tw_engine_script(c->s->e, d->a, &now);
     if (err != TW_OK) {
-        tw_fail(c, err, d->a, NULL);
+        tw_fail(c, err, d->a, TW_TEXT_GRAPH_WENT);
         return;
     }
     tw_blob_t *b = tw_blob_by_id(c->s, d->b);
@@ -175,13 +171,9 @@ void tw_on_script_run(tw_call_t *c, const void *request)
     if (d == NULL) {
         return;
     }
-    const tw_err_t err = tw_engine_put_run(c->s->e, d->token, q->index, q->args, q->args_count, q->budget);
-    if (err != TW_OK) {
-        tw_undefer(c->s, d);
-        tw_fail(c, err, 0, NULL);
+    if (!tw_hand_over(c, d, tw_engine_put_run(c->s->e, d->token, q->index, q->args, q->args_count, q->budget))) {
         return;
     }
-    (void)tw_engine_publish(c->s->e);
     d->committed = true;
     d->a = q->index;
 }
@@ -199,7 +191,7 @@ void tw_done_run(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *
 {
     enum { REGS = TW_SCRIPT_REGS + 1, WORDS = REGS + 1 };
     if (r->bytes < WORDS * sizeof(int64_t)) {
-        tw_fail(c, r->err != TW_OK ? r->err : TW_E_INTERNAL, d->a, NULL);
+        tw_fail(c, r->err != TW_OK ? r->err : TW_E_INTERNAL, d->a, TW_TEXT_GRAPH_WENT);
         return;
     }
     tunewire_v1_ScriptResult rep = tunewire_v1_ScriptResult_init_zero;
@@ -226,13 +218,9 @@ void tw_on_script_stop(tw_call_t *c, const void *request)
     if (d == NULL) {
         return;
     }
-    const tw_err_t err = tw_engine_put_script_off(c->s->e, d->token, q->index, true);
-    if (err != TW_OK) {
-        tw_undefer(c->s, d);
-        tw_fail(c, err, 0, NULL);
+    if (!tw_hand_over(c, d, tw_engine_put_script_off(c->s->e, d->token, q->index, true))) {
         return;
     }
-    (void)tw_engine_publish(c->s->e);
     d->committed = true;
 }
 
@@ -240,7 +228,7 @@ void tw_done_stop(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t 
 {
     (void)d;
     if (r->err != TW_OK) {
-        tw_fail(c, r->err, 0, NULL);
+        tw_fail(c, r->err, 0, TW_TEXT_GRAPH_WENT);
     } else {
         tw_reply(c, NULL, NULL);
     }

@@ -11,14 +11,20 @@ typedef struct window {
     uint32_t at;       /* bytes made so far */
 } window_t;
 
+static void put(window_t *w, char c)
+{
+    if (w->at >= w->from && w->at < w->to) {
+        w->out[w->at - w->from] = (uint8_t)c;
+    }
+    w->at++;
+}
+
 static void emit(window_t *w, tw_text_t *line)
 {
-    tw_text_str(line, "\n");
-    for (uint32_t i = 0; i < line->used; i++, w->at++) {
-        if (w->at >= w->from && w->at < w->to) {
-            w->out[w->at - w->from] = (uint8_t)line->p[i];
-        }
+    for (uint32_t i = 0; i < line->used; i++) {
+        put(w, line->p[i]);
     }
+    put(w, '\n');
     tw_text_init(line, line->p, line->cap);
 }
 

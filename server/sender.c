@@ -31,21 +31,49 @@ static void close_sender(tw_peer_t *p, tw_sender_t *snd)
     snd->kind = TW_SEND_NONE;
 }
 
-void tw_stream_fail(tw_peer_t *p, uint16_t stream, tw_err_t err, uint32_t where)
+/* The last frame of a stream. A Status costs credit as all data does; without it the flags alone must do. */
+static bool send_end(tw_peer_t *p, const tw_ending_t *e)
 {
     tunewire_v1_Status st;
-    tw_err_t e;
-    tw_rpc_status(&st, err, where, NULL);
-    uint32_t n = tw_rpc_encode(p->s->scratch, p->s->scratch_bytes, tunewire_v1_Status_fields, &st, &e);
-    const bool theirs = (stream & 1) != 0;
-    if (!theirs && tw_conn_credit(&p->conn, stream) < n) {
-        n = 0; /* a Status costs credit as all data does; the flags alone must do */
+    tw_err_t err;
+    uint32_t n = 0;
+    if (e->err != TW_OK) {
+        tw_rpc_status(&st, e->err, e->where, NULL);
+        n = tw_rpc_encode(p->s->scratch, p->s->scratch_bytes, tunewire_v1_Status_fields, &st, &err);
     }
-    if (tw_conn_send(&p->conn, TW_FT_DATA, stream, TW_FF_FIN | TW_FF_ERR, p->s->scratch, n) && !theirs) {
-        tw_conn_spend(&p->conn, stream, n);
-    }
+    const uint8_t flags = e->err != TW_OK ? TW_FF_FIN | TW_FF_ERR : TW_FF_FIN;
+    return tw_conn_send(&p->conn, TW_FT_DATA, e->stream, flags, p->s->scratch, n <= e->credit ? n : 0);
+}
+
+void tw_stream_end(tw_peer_t *p, uint16_t stream, tw_err_t err, uint32_t where)
+{
+    const bool theirs = (stream & 1) != 0; /* a refusal, which needs no credit */
+    const tw_ending_t e = {
+        .stream = stream,
+        .err = err,
+        .where = where,
+        .credit = theirs ? UINT32_MAX : tw_conn_credit(&p->conn, stream),
+    };
     tw_sink_close(p, stream);
     tw_conn_close(&p->conn, stream);
+    if (send_end(p, &e)) {
+        return;
+    }
+    if (p->n_endings < TW_ENDINGS) {
+        p->endings[p->n_endings++] = e;
+    } else { /* it could not know any more which of its streams live */
+        tw_conn_goaway(&p->conn, TW_E_TIMEOUT);
+    }
+}
+
+void tw_endings_flush(tw_peer_t *p)
+{
+    uint32_t done = 0;
+    while (done < p->n_endings && send_end(p, &p->endings[done])) {
+        done++;
+    }
+    p->n_endings = (uint8_t)(p->n_endings - done);
+    memmove(p->endings, p->endings + done, p->n_endings * sizeof p->endings[0]);
 }
 
 bool tw_sender_cancel(tw_peer_t *p, uint32_t call_id)
@@ -53,7 +81,7 @@ bool tw_sender_cancel(tw_peer_t *p, uint32_t call_id)
     for (unsigned i = 0; i < TW_SENDERS; i++) {
         tw_sender_t *snd = &p->senders[i];
         if (snd->kind != TW_SEND_NONE && snd->call_id == call_id) {
-            tw_stream_fail(p, snd->stream, TW_E_CANCELLED, 0);
+            tw_stream_end(p, snd->stream, TW_E_CANCELLED, 0);
             snd->kind = TW_SEND_NONE;
             return true;
         }
@@ -112,7 +140,7 @@ static bool send_bytes(tw_peer_t *p, tw_sender_t *snd)
     }
     tw_put_le64(out, snd->at);
     if (!fill(p->s, snd, out + OFFSET, n)) {
-        tw_stream_fail(p, snd->stream, TW_E_BLOB_NONE, (uint32_t)snd->at);
+        tw_stream_end(p, snd->stream, TW_E_BLOB_NONE, (uint32_t)snd->at);
         snd->kind = TW_SEND_NONE;
         return false;
     }

@@ -291,7 +291,7 @@ static const uint8_t *pending(void *ctx, void *conn, size_t *n)
     tw_peer_t *p = conn;
     *n = tw_out_pending(&p->conn.out);
     if (*n == 0) {
-        p->progress_us = tw_now(s);
+        p->progress_us = p->ses != NULL ? tw_now(s) : p->progress_us; /* before hello it tells how long it is silent */
         return NULL;
     }
     return p->conn.out.buf + p->conn.out.at;
@@ -305,6 +305,9 @@ static void refill(tw_peer_t *p)
     }
     if (p->ses != NULL && p->ses->unsent > 0 && tw_may_hear(p)) {
         tw_flush_unsent(p);
+    }
+    if (p->n_endings > 0) {
+        tw_endings_flush(p);
     }
     tw_sinks_grant(p);
     tw_senders_pump(p);
@@ -407,6 +410,17 @@ static void watch_peer(tw_peer_t *p, uint64_t now)
     tw_out_drained(&p->conn.out, tw_out_pending(&p->conn.out));
 }
 
+/* Before anything is written in this round: who had nothing to take has not been slow, however long nobody looked. */
+static void excuse_idle(tw_server_t *s, uint64_t now)
+{
+    for (uint32_t i = 0; i < s->cfg.max_sessions; i++) {
+        tw_peer_t *p = &s->peers[i];
+        if (p->link != NULL && p->ses != NULL && tw_out_pending(&p->conn.out) == 0) {
+            p->progress_us = now;
+        }
+    }
+}
+
 static bool pump_peers(tw_server_t *s, uint64_t now)
 {
     bool streaming = false;
@@ -445,6 +459,7 @@ bool tw_server_waiting(const tw_server_t *s)
 uint32_t tw_server_poll(tw_server_t *s)
 {
     const uint64_t now = tw_clock(s);
+    excuse_idle(s, now);
     drain_engine(s);
     uint64_t next = TW_NEVER;
     tw_deferred_expire(s, now);

@@ -20,12 +20,14 @@
 #endif
 enum {
     TW_LOG_TEXT = 97,
-    TW_REPLY_SLOT = 112,        /* bytes of a reply that are kept for a repeat */
-    TW_SENDERS = 4,             /* finite streams and log followers of one connection */
-    TW_UPLOAD_MAX = 4096,       /* a parameter value by stream [bytes] */
-    TW_SCRATCH_MIN = 1280,      /* the largest single message: ParamAck with both values */
-    TW_STALL_US = 10 * 1000000, /* a client that takes nothing for this long is closed */
-    TW_HELLO_US = 2 * 1000000,  /* silent this long, a connection yields to a new one */
+    TW_REPLY_SLOT = 112,         /* bytes of a reply that are kept for a repeat */
+    TW_SENDERS = 4,              /* finite streams and log followers of one connection */
+    TW_ENDINGS = 16,             /* of streams, owed to a client that is behind */
+    TW_UPLOAD_MAX = 4096,        /* a parameter value by stream [bytes] */
+    TW_SCRATCH_MIN = 1280,       /* the largest single message: ParamAck with both values */
+    TW_UPLOAD_US = 10 * 1000000, /* there is one buffer for such values: nobody may sit on it longer */
+    TW_STALL_US = 10 * 1000000,  /* a client that takes nothing for this long is closed */
+    TW_HELLO_US = 2 * 1000000,   /* silent this long, a connection yields to a new one */
     TW_AUTH_DELAY_US = 200000,
     TW_AUTH_TRIES = 3,
     TW_LEASE_MS = 5000,
@@ -74,6 +76,13 @@ typedef struct tw_sink {
     uint32_t owed; /* credit not granted yet */
 } tw_sink_t;
 
+/* How a stream ended, for a client that had no room to hear it. */
+typedef struct tw_ending {
+    uint16_t stream;
+    tw_err_t err; /* TW_OK: it was complete */
+    uint32_t where, credit;
+} tw_ending_t;
+
 /* ---- peers and sessions -------------------------------------------------------- */
 typedef struct tw_session tw_session_t;
 typedef struct tw_peer {
@@ -84,7 +93,9 @@ typedef struct tw_peer {
     uint8_t *in, *out, *msg; /* the buffers `conn` works in */
     tw_sender_t senders[TW_SENDERS];
     tw_sink_t sinks[TW_MAX_BLOBS + 1];
-    uint64_t progress_us; /* opened, or the client last took bytes, or nothing was waiting */
+    tw_ending_t endings[TW_ENDINGS];
+    uint8_t n_endings;
+    uint64_t progress_us; /* opened, said hello, or the client last took bytes, or nothing was waiting */
     uint8_t nonce[16], call_key[TW_SHA256_BYTES];
     uint8_t auth_failures;
     bool authenticated;
@@ -151,6 +162,7 @@ typedef enum tw_wait_kind {
     TW_WAIT_SCRIPT,
     TW_WAIT_COMMIT,
     TW_WAIT_ARC_READ,
+    TW_WAIT_ARC_WRITE,
     TW_WAIT_VALUE, /* for the client's upload */
     TW_WAIT_AUTH,  /* for time to pass */
 } tw_wait_kind_t;
@@ -328,6 +340,13 @@ void tw_list_total(tw_rpc_list_t *l, uint32_t field, uint32_t total);
 void tw_deferred_init(tw_server_t *s);
 /** NULL: none free; the call has been answered BUSY. */
 tw_deferred_t *tw_defer(tw_call_t *c, tw_wait_kind_t kind);
+/**
+ * The commands of a deferred call are put, or not (`err`): publish them.
+ * @return false: nothing is queued, the call was answered
+ */
+bool tw_hand_over(tw_call_t *c, tw_deferred_t *d, tw_err_t err);
+#define TW_TEXT_QUEUE_FULL "it takes no more before its next block"
+#define TW_TEXT_GRAPH_WENT "the graph changed before this was done"
 /** Forget it without an answer. */
 void tw_undefer(tw_server_t *s, tw_deferred_t *d);
 tw_deferred_t *tw_deferred_by_token(tw_server_t *s, uint32_t token);
@@ -368,8 +387,10 @@ void tw_senders_pump(tw_peer_t *p);
 bool tw_senders_idle(const tw_peer_t *p);
 /** End the stream a call opened. @return false: there is none */
 bool tw_sender_cancel(tw_peer_t *p, uint32_t call_id);
-/** End a stream of either direction with a status. */
-void tw_stream_fail(tw_peer_t *p, uint16_t stream, tw_err_t err, uint32_t where);
+/** End a stream of either direction: complete (TW_OK, ours only) or with a status; told when there is room to. */
+void tw_stream_end(tw_peer_t *p, uint16_t stream, tw_err_t err, uint32_t where);
+/** Tell what could not be told before. */
+void tw_endings_flush(tw_peer_t *p);
 
 /* sink.c */
 /** Open a stream of the client's, or (stream 0) one of ours for it to send on. NULL: id not usable, none free. */
@@ -491,3 +512,4 @@ void tw_done_script(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_
 void tw_done_stop(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
 void tw_done_commit(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
 void tw_done_arc_read(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
+void tw_done_arc_write(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);

@@ -1,4 +1,5 @@
 /* server_text.c - numbers and strings into a line of text. */
+#include "engine/base/utf8.h"
 #include "server/server_text.h"
 
 void tw_text_init(tw_text_t *t, char *buf, size_t cap)
@@ -15,10 +16,20 @@ static void put(tw_text_t *t, char c)
     }
 }
 
+/* Whole characters only; '?' for what must not be shown. */
 void tw_text_str(tw_text_t *t, const char *s)
 {
     while (*s != '\0') {
-        put(t, *s++);
+        const size_t n = tw_utf8_printable((const uint8_t *)s);
+        if (n == 0) {
+            put(t, '?');
+        } else if (t->used + n >= t->cap) {
+            return;
+        }
+        for (size_t i = 0; i < n; i++) {
+            put(t, s[i]);
+        }
+        s += n != 0 ? n : 1;
     }
 }
 
@@ -107,10 +118,7 @@ void tw_text_num(tw_text_t *t, double v)
 
 void tw_copy_str(char *dst, size_t cap, const char *src)
 {
-    size_t n = 0;
-    while (n + 1 < cap && src[n] != '\0') {
-        dst[n] = src[n];
-        n++;
-    }
-    dst[n] = '\0';
+    tw_text_t t;
+    tw_text_init(&t, dst, cap);
+    tw_text_str(&t, src);
 }

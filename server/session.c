@@ -95,6 +95,7 @@ static void start(tw_peer_t *p, tw_session_t *ses, uint32_t max_calls)
 {
     tw_server_t *s = p->s;
     p->ses = ses;
+    p->progress_us = tw_now(s);
     ses->peer = p;
     ses->max_calls = max_calls != 0 ? tw_min_u32(max_calls, s->cfg.max_calls) : s->cfg.max_calls;
     ses->role = tw_auth_needed(s) ? (uint8_t)TW_ROLE_VIEW : s->cfg.open_role;

@@ -98,7 +98,7 @@ void tw_sink_data(tw_peer_t *p, const tw_conn_event_t *ev)
         tw_count(p->s, TW_CNT_STREAM_GAPS);
         const uint16_t stream = sink->stream;
         ended(p, sink, false);
-        tw_stream_fail(p, stream, err, expected);
+        tw_stream_end(p, stream, err, expected);
     } else if (ev->fin) {
         ended(p, sink, true);
     } else {
@@ -117,5 +117,5 @@ void tw_sink_damaged(tw_peer_t *p, uint16_t stream)
     const uint32_t expected = sink->kind == TW_SINK_BLOB ? tw_blob_expected(p->s, sink->ref) : p->s->upload_used;
     tw_count(p->s, TW_CNT_STREAM_GAPS);
     ended(p, sink, false);
-    tw_stream_fail(p, stream, TW_E_STREAM_OFFSET, expected);
+    tw_stream_end(p, stream, TW_E_STREAM_OFFSET, expected);
 }

@@ -130,11 +130,8 @@ tw_sub_t *tw_sub_find(tw_server_t *s, const tw_session_t *ses, uint32_t id)
 void tw_sub_close(tw_sub_t *sub, tw_err_t err)
 {
     tw_peer_t *p = sub->ses->peer;
-    if (p != NULL && err != TW_OK) {
-        tw_stream_fail(p, sub->stream, err, sub->arc);
-    } else if (p != NULL) {
-        (void)tw_conn_send(&p->conn, TW_FT_DATA, sub->stream, TW_FF_FIN, NULL, 0);
-        tw_conn_close(&p->conn, sub->stream);
+    if (p != NULL) {
+        tw_stream_end(p, sub->stream, err, sub->arc);
     }
     sub->ses = NULL;
 }

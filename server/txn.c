@@ -215,7 +215,7 @@ void tw_done_commit(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_
 {
     if (r->err != TW_OK) {
         tw_count(c->s, TW_CNT_TXN_DROPPED);
-        tw_fail(c, r->err, 0, NULL);
+        tw_fail(c, r->err, 0, "nothing was applied");
         return;
     }
     tw_count(c->s, TW_CNT_TXN_COMMITS);
@@ -269,7 +269,7 @@ static bool all_arrived(tw_call_t *c)
     if (d == NULL || d->txn != c->s->txn.id) {
         return true;
     }
-    tw_fail(c, TW_E_STATE, d->op, "a value is on its way (where = operation): end its stream, commit again");
+    tw_fail(c, TW_E_STATE, d->op, "an operation's value is on its way (where): end its stream first");
     return false;
 }
 

@@ -1,6 +1,7 @@
 /* manifest_lex.c - lines, words, numbers and option sets of graph texts and manifests. Knows no tag. */
 #include "engine/board/manifest_lex.h"
 #include "engine/base/bytes.h"
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -45,6 +46,10 @@ const tw_text_source_t tw_text_files = {NULL, read_file};
 
 void tw_text_open(tw_text_t *t, const char *file, const char *text, size_t n, tw_diags_t *diags)
 {
+    /* an editor's byte order mark is no text */
+    const size_t mark = n >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    text += mark;
+    n -= mark;
     *t = (tw_text_t){.file = file, .bol = text, .p = text, .eol = text, .end = text + n, .diags = diags};
 }
 
@@ -250,10 +255,16 @@ static void add(tw_diags_t *d, bool warning, const char *file, unsigned line, un
     snprintf(row->file, sizeof row->file, "%s", file != NULL ? file : "");
     vsnprintf(row->text, sizeof row->text, fmt, ap);
     /* what is quoted comes from outside: keep the message one printable line */
+    bool foreign = false;
     for (char *p = row->text; *p != 0; p++) {
+        foreign |= (unsigned char)*p > '~';
         if ((unsigned char)*p < ' ' || (unsigned char)*p > '~') {
             *p = '?';
         }
+    }
+    const size_t used = strlen(row->text);
+    if (foreign) {
+        snprintf(row->text + used, sizeof row->text - used, " (? is not ASCII)");
     }
 }
 
@@ -417,6 +428,25 @@ static bool code_of(const tw_tok_t *tok, tw_name_fn names, double *v)
     return code >= 0;
 }
 
+/* A name in the other case, or NULL. */
+static const char *other_case(const tw_tok_t *tok, tw_name_fn names, char *text, size_t size)
+{
+    if (names == NULL || tok->n >= size) {
+        return NULL;
+    }
+    for (int upper = 0; upper < 2; upper++) {
+        for (uint32_t i = 0; i < tok->n; i++) {
+            const int c = (unsigned char)tok->p[i];
+            text[i] = (char)(upper ? toupper(c) : tolower(c));
+        }
+        text[tok->n] = 0;
+        if (names(text, tok->n) >= 0) {
+            return text;
+        }
+    }
+    return NULL;
+}
+
 bool tw_take_code(tw_text_t *t, const char *what, tw_name_fn names, int64_t hi, int64_t *v)
 {
     tw_tok_t tok;
@@ -425,7 +455,10 @@ bool tw_take_code(tw_text_t *t, const char *what, tw_name_fn names, int64_t hi, 
         return false;
     }
     if (!code_of(&tok, names, &d)) {
-        tw_text_error(t, &tok, "unknown %s '%.*s'", what, (int)tok.n, tok.p);
+        char text[32];
+        const char *near = other_case(&tok, names, text, sizeof text);
+        tw_text_error(t, &tok, "unknown %s '%.*s'%s%s%s", what, (int)tok.n, tok.p, near ? ", did you mean '" : "",
+                      near ? near : "", near ? "'?" : "");
         return false;
     }
     if (d < 0 || d > (double)hi || d != floor(d)) {

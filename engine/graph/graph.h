@@ -166,6 +166,9 @@ tw_err_t tw_graph_check_script(const tw_graph_t *g, uint32_t script, const uint8
 tw_err_t tw_graph_note_calls(tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t code_bytes);
 /** Every replacement was installed or dropped: only what is installed counts. */
 void tw_graph_settle_calls(tw_graph_t *g);
+/** Append whole frames to an arc between two blocks, as far as it has room: no policy acts, nothing in it is lost.
+ *  @return bytes taken */
+uint32_t tw_graph_write_arc(tw_graph_t *g, uint32_t arc, const uint8_t *data, uint32_t bytes);
 /** Install checked code, re-enable the script. Its private memory stays as it is. */
 void tw_graph_set_script(tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t code_bytes, uint32_t pool_bytes);
 void tw_graph_enable_script(tw_graph_t *g, uint32_t script, bool on);

@@ -131,6 +131,22 @@ uint32_t flow_write(tw_graph_t *g, uint32_t arc, const uint8_t *data, uint32_t b
     return done;
 }
 
+uint32_t tw_graph_write_arc(tw_graph_t *g, uint32_t arc, const uint8_t *data, uint32_t bytes)
+{
+    tw_arc_t *a = &g->arcs[arc];
+    uint32_t done = 0;
+    while (bytes - done >= a->in_frame) {
+        uint8_t *room = tw_arc_room(a, a->in_frame);
+        if (room == NULL) {
+            break;
+        }
+        memcpy(room, data + done, a->in_frame);
+        flow_wrote(g, a, room, a->in_frame);
+        done += a->in_frame;
+    }
+    return done;
+}
+
 /* The frame that found no room, faded into the newest one that did: a jump in time without a jump
  * in value. Other types than these are dropped as they are. */
 static void fade_in(tw_graph_t *g, uint32_t arc, const uint8_t *frame)

@@ -50,7 +50,7 @@ bool g_compile(const char *path, const tw_graphc_opts_t *opts, const tw_platform
     }
     m->platform = platform;
     m->diags = &out->diags;
-    if (parse_and_hash(m, path, src) && g_resolve(m) && g_names(m) && g_verify_scripts(m) && g_plan(m) &&
+    if (parse_and_hash(m, path, src) && g_resolve(m) && g_names(m) && g_verify(m) && g_plan(m) &&
         strict_enough(opts, m->diags)) {
         out->image = g_emit(m, opts->sequence, &out->bytes);
         if (out->image != NULL) {

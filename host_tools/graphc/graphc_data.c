@@ -117,6 +117,18 @@ bool g_append(g_parser_t *p, uint8_t **data, uint32_t *n, uint32_t *cap, const v
     return true;
 }
 
+static void refuse_value(g_parser_t *p, const tw_tok_t *tok, const struct type *type)
+{
+    int64_t v;
+    const int64_t top = (int64_t)(UINT64_MAX >> (64 - 8 * type->bytes) >> (type->kind == SIGNED));
+    if (type->kind == FLOAT || type->kind == HEX || type->bytes == 8 || !tw_tok_int(tok, &v)) {
+        tw_text_error(p->t, tok, "'%.*s' is no %s value", (int)tok->n, tok->p, type->name);
+    } else {
+        tw_text_error(p->t, tok, "%.*s does not fit %s, allowed %lld..%lld", (int)tok->n, tok->p, type->name,
+                      (long long)(type->kind == SIGNED ? -top - 1 : 0), (long long)top);
+    }
+}
+
 const char *g_take_data(g_parser_t *p, uint8_t **data, uint32_t *n, uint32_t *cap)
 {
     int64_t count;
@@ -149,7 +161,7 @@ const char *g_take_data(g_parser_t *p, uint8_t **data, uint32_t *n, uint32_t *ca
             return NULL;
         }
         if (!encode(&tok, type, *data + *n)) {
-            tw_text_error(p->t, &tok, "'%.*s' is no %s value", (int)tok.n, tok.p, type->name);
+            refuse_value(p, &tok, type);
             return NULL;
         }
         *n += type->bytes;

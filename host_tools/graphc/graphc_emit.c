@@ -137,14 +137,19 @@ static uint32_t node_arc(const g_model_t *m, const g_node_t *n, unsigned slot)
            BITS(a->lock, TW_NA_LOCK);
 }
 
-static void node_words(out_t *o, const g_node_t *n)
+uint32_t g_node_hash(const tw_node_manifest_t *x)
 {
-    const tw_node_manifest_t *x = n->manifest;
     char full[sizeof x->developer + sizeof x->name];
     const size_t dev = strlen(x->developer), name = strlen(x->name);
     memcpy(full, x->developer, dev);
     full[dev] = '/';
     memcpy(full + dev + 1, x->name, name + 1);
+    return tw_fnv1a(full);
+}
+
+static void node_words(out_t *o, const g_node_t *n)
+{
+    const tw_node_manifest_t *x = n->manifest;
     const uint32_t script = n->own_script != G_NONE ? n->own_script + 1 : n->script != G_NONE ? n->script + 1 : 0;
     word(o, BITS(n->manifest_index, TW_N0_ENTRY) | BITS(n->proc, TW_N0_PROC) |
                 BITS((uint32_t)(n->arch != 0 ? n->arch : x->arch), TW_N0_ARCH) | BITS(n->rtos, TW_N0_RTOS) |
@@ -152,7 +157,7 @@ static void node_words(out_t *o, const g_node_t *n)
                 BITS(x->push_format, TW_N0_PUSH_FORMAT) | BITS((uint32_t)x->same_rate, TW_N0_SAME_RATE));
     word(o, BITS(x->rx, TW_N1_RX) | BITS(x->tx, TW_N1_TX) | BITS(x->n_mem, TW_N1_BLOCKS) | BITS(script, TW_N1_SCRIPT) |
                 BITS(n->preset, TW_N1_PRESET) | BITS(4u, TW_N1_RERUNS));
-    word(o, tw_fnv1a(full));
+    word(o, g_node_hash(x));
     word(o, BITS((uint32_t)x->version, TW_N3_VERSION) | BITS(n->trace, TW_N3_TRACE));
 }
 

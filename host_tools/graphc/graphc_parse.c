@@ -658,6 +658,7 @@ static bool read_parameters(g_parser_t *p)
         return fail(p, NULL, "a node has one block of boot parameters");
     }
     n->has_params = true;
+    n->params_pos = p->block;
     n->params_at = p->m->n_params = tw_round_up(p->m->n_params, 8);
     return true;
 }
@@ -964,6 +965,19 @@ static void *record(g_parser_t *p, uint8_t where)
     }
 }
 
+/* What follows a value is comment, but 44,1 was meant as one number. */
+static bool one_value(g_parser_t *p)
+{
+    const char *q = p->t->p;
+    if (p->t->eol - q < 2 || q[0] != ',' || q[1] < '0' || q[1] > '9') {
+        return true;
+    }
+    tw_tok_t tok;
+    (void)tw_text_peek(p->t, &tok);
+    tw_text_error(p->t, &tok, "%.*s takes one value, and decimals begin with a point", (int)p->tag.n, p->tag.p);
+    return false;
+}
+
 static bool read_tag_row(g_parser_t *p, const tw_tok_t *tok, const struct row *row)
 {
     static const char *const owner[] = {"", "a format", "a stream_io", "a node", "a node or script", "an arc", ""};
@@ -979,7 +993,7 @@ static bool read_tag_row(g_parser_t *p, const tw_tok_t *tok, const struct row *r
         if (row->where == W_CODE && (at = g_script_here(p)) == NULL) {
             return false;
         }
-        return tw_take_field(p->t, row->tag, row->kind, row->lo, row->hi, (char *)at + row->at);
+        return tw_take_field(p->t, row->tag, row->kind, row->lo, row->hi, (char *)at + row->at) && one_value(p);
     }
     if (row->what == SKIPPED) {
         tw_text_warn(p->t, tok, "%s has no effect in this version", row->tag);
@@ -996,8 +1010,9 @@ static bool read_tag(g_parser_t *p)
     const struct row *row = find_row(&tok);
     if (row == NULL) {
         const char *near = tw_nearest(&tok, rows, TW_COUNT(rows), sizeof rows[0]);
-        tw_text_error(p->t, &tok, "unknown tag '%.*s'%s%s%s", (int)tok.n, tok.p, near ? ", did you mean '" : "",
-                      near ? near : "", near ? "'?" : "");
+        const bool comment = tok.p[0] == '#' || (tok.n > 1 && memcmp(tok.p, "//", 2) == 0);
+        tw_text_error(p->t, &tok, "unknown tag '%.*s'%s%s%s%s", (int)tok.n, tok.p, near ? ", did you mean '" : "",
+                      near ? near : "", near ? "'?" : "", comment ? ": a comment begins with ';'" : "");
         return false;
     }
     return read_tag_row(p, &tok, row);

@@ -90,6 +90,7 @@ typedef struct g_node {
     g_pos_t script_pos;
     uint32_t own_script; /* index into scripts, G_NONE none */
     bool has_params;
+    g_pos_t params_pos;
     uint16_t tag;                     /* 256 = all */
     uint32_t params_at, params_bytes; /* inside model.params */
     /* after resolve */
@@ -189,8 +190,10 @@ static inline uint32_t g_heap_words(const g_script_t *s)
 {
     return tw_round_up(tw_max_u32(s->heap, 1), TW_SCRIPT_MEM_UNIT / 4u);
 }
-/** What the device would refuse of the scripts; after g_names(). */
-bool g_verify_scripts(g_model_t *m);
+/** What the device would refuse of scripts and boot parameters; after g_names(). */
+bool g_verify(g_model_t *m);
+/** FNV-1a-32 of "developer/name". */
+uint32_t g_node_hash(const tw_node_manifest_t *x);
 /** @return malloc'ed image, or NULL when memory is out or it would be too large (an error was added) */
 uint8_t *g_emit(g_model_t *m, uint32_t sequence, uint32_t *bytes);
 char *g_report(const g_model_t *m, uint32_t image_bytes);

@@ -106,22 +106,51 @@ static void check_io(g_model_t *m, g_io_t *io)
 
 /* ---- nodes ----------------------------------------------------------------------------- */
 
-static const tw_node_manifest_t *find_manifest(g_model_t *m, g_node_t *n)
+/* "amplifier" of "arm_stream_amplifier", or NULL. */
+static const char *named_in_full(const tw_tok_t *tok, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const size_t n = strlen(names[i]);
+        if (n > tok->n && names[i][n - tok->n - 1] == '_' && memcmp(names[i] + n - tok->n, tok->p, tok->n) == 0) {
+            return names[i];
+        }
+    }
+    return NULL;
+}
+
+static const tw_node_manifest_t *find_type(const g_model_t *m, const g_slice_t *type)
 {
     const tw_platform_t *p = m->platform;
     for (unsigned i = 0; i < p->n_nodes; i++) {
-        if (strlen(p->nodes[i].name) == n->type.n && memcmp(p->nodes[i].name, n->type.p, n->type.n) == 0) {
-            n->manifest_index = i;
+        if (strlen(p->nodes[i].name) == type->n && memcmp(p->nodes[i].name, type->p, type->n) == 0) {
             return &p->nodes[i];
         }
     }
+    return NULL;
+}
+
+/* What a type that the platform has not was meant to be, or NULL. */
+static const char *nearest_type(const g_model_t *m, const g_slice_t *type)
+{
+    const tw_platform_t *p = m->platform;
     const char *names[256];
     size_t count = 0;
     for (; count < p->n_nodes && count < TW_COUNT(names); count++) {
         names[count] = p->nodes[count].name;
     }
-    const tw_tok_t tok = {.p = n->type.p, .n = n->type.n};
-    const char *near = tw_nearest(&tok, names, count, sizeof names[0]);
+    const tw_tok_t tok = {.p = type->p, .n = type->n};
+    const char *near = named_in_full(&tok, names, count);
+    return near != NULL ? near : tw_nearest(&tok, names, count, sizeof names[0]);
+}
+
+static const tw_node_manifest_t *find_manifest(g_model_t *m, g_node_t *n)
+{
+    const tw_node_manifest_t *x = find_type(m, &n->type);
+    if (x != NULL) {
+        n->manifest_index = (uint32_t)(x - m->platform->nodes);
+        return x;
+    }
+    const char *near = nearest_type(m, &n->type);
     g_error(m, &n->pos, "the platform has no node '%.*s'%s%s%s", (int)n->type.n, n->type.p,
             near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
     return NULL;
@@ -238,12 +267,20 @@ static void check_formats_of_node(g_model_t *m, const g_end_t *e, const tw_node_
     }
 }
 
+/* A type the platform has is no misspelling: its node is missing, or was refused already. */
+static void refuse_node(g_model_t *m, const g_end_t *e)
+{
+    const char *near = find_type(m, &e->type) == NULL ? nearest_type(m, &e->type) : NULL;
+    g_error(m, &e->pos, "node %.*s %u is not declared%s%s%s", (int)e->type.n, e->type.p, e->inst,
+            near != NULL ? ", did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "");
+}
+
 /* Connect one end. `tx` is the direction the node's port must have. */
 static bool connect_end(g_model_t *m, uint32_t arc, g_end_t *e, bool tx)
 {
     e->node = g_find_node(m, e->type.p, e->type.n, e->inst);
     if (e->node == G_NONE) {
-        g_error(m, &e->pos, "node %.*s %u is not declared", (int)e->type.n, e->type.p, e->inst);
+        refuse_node(m, e);
         return false;
     }
     g_node_t *n = &m->nodes[e->node];

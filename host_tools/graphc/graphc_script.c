@@ -105,9 +105,20 @@ static bool close_pool(g_parser_t *p)
             g_append(p, &p->literals, &p->literal_bytes, &p->literal_cap, count, sizeof count));
 }
 
+/* As the assembler does it: the language's own example has no ret. */
+static bool close_code(g_parser_t *p)
+{
+    static const uint8_t ret[2] = {0x00, 0xC0};
+    if (p->data_bytes == 0 || tw_asm_ends(p->data, p->data_bytes)) {
+        return true;
+    }
+    g_warn(p->m, &p->block, "no return at the end, ret (C000) appended");
+    return g_append(p, &p->data, &p->data_bytes, &p->data_cap, ret, sizeof ret);
+}
+
 bool g_code_end(g_parser_t *p)
 {
-    const bool ok = close_pool(p) && store(p, p->data, p->data_bytes, p->literals, p->literal_bytes);
+    const bool ok = close_code(p) && close_pool(p) && store(p, p->data, p->data_bytes, p->literals, p->literal_bytes);
     p->data_bytes = p->literal_bytes = p->n_literals = 0;
     return ok;
 }

@@ -72,9 +72,10 @@ static void unknown(assembler_t *a, const token_t *t, const char *what, asm_name
 
 /* ---- tokens ---- */
 
+/* Any control character separates, as in graph texts: a word is never empty and holds no NUL. */
 static bool is_blank(char c)
 {
-    return c == ' ' || c == '\t' || c == ',' || c == '\r';
+    return (unsigned char)c <= ' ' || c == ',' || c == 0x7F;
 }
 
 static token_t next_token(assembler_t *a)
@@ -677,12 +678,11 @@ static unsigned halfwords_at(const uint8_t *code)
     return w >> 12 == 0xA ? 2 : 1;
 }
 
-/* True when the last instruction can go on to nothing: some ret, or an unconditional jump. */
-static bool ends_itself(const tw_asm_out_t *out)
+bool tw_asm_ends(const uint8_t *code, uint32_t code_bytes)
 {
     uint16_t last = 0xC500;
-    for (uint32_t at = 0; at + 2 <= out->code_bytes; at += 2 * halfwords_at(out->code + at)) {
-        last = tw_get_le16(out->code + at);
+    for (uint32_t at = 0; at + 2 <= code_bytes; at += 2 * halfwords_at(code + at)) {
+        last = tw_get_le16(code + at);
     }
     const unsigned high = last >> 8;
     return high == OP_RET || high == OP_RETP || high == OP_RETK ||
@@ -720,7 +720,7 @@ static void pass(assembler_t *a, const char *text, size_t n)
     memset(a->defined, 0, sizeof a->defined);
     each_line(a, text, n, statement);
     flush_labels(a);
-    if (!ends_itself(a->out)) {
+    if (!tw_asm_ends(a->out->code, a->out->code_bytes)) {
         WARN(a, 1, "no return at the end, ret appended");
         emit(a, 0xC000);
     }

@@ -25,3 +25,6 @@ typedef struct tw_asm_out {
 
 /** Assemble `n` bytes of text. @return true when there were no errors. */
 bool tw_asm(const char *text, size_t n, tw_asm_out_t *out);
+
+/** True when the last instruction can go on to nothing: some ret, or an unconditional jump. */
+bool tw_asm_ends(const uint8_t *code, uint32_t code_bytes);

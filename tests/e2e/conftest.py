@@ -14,7 +14,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path[:0] = [os.path.join(ROOT, "host_tools", "python"), os.path.join(ROOT, "tests", "support")]
 from graph_texts import amplifier_chain as chain_text  # noqa: E402, F401
 TOOL = os.path.join(ROOT, "build", "host", "tunewire")
-DAEMON = os.path.join(ROOT, "build", "host", "tunewired")
+# TW_DAEMON: the same tests against another build, such as build/tsan/tunewired.
+DAEMON = os.environ.get("TW_DAEMON", os.path.join(ROOT, "build", "host", "tunewired"))
 PLATFORM = os.path.join(ROOT, "examples", "platform", "top_manifest_computer.txt")
 
 

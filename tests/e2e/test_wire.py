@@ -131,6 +131,20 @@ def test_a_client_built_from_the_served_schema_alone_works(chain):
     assert ask(5, "Param.Get", node=1, index=gain.index).value == struct.pack("<f", -6)
 
 
+def test_a_name_of_any_bytes_harms_no_other_client(chain):
+    sock = socket.create_connection(("127.0.0.1", chain.port), timeout=5)
+    sock.sendall(frames.pack(frames.HELLO, 0, frames.FIN,
+                             schema.hello_request(4096, 4096, 8, "") + schema.field(5, b"\x1b[2J\xff\n")))
+    assert next_frame(sock, frames.Reader())[0] == frames.HELLO
+    with tunewire.connect(chain.uri) as dev:
+        stream = dev.conn.call("Log.Read", dev.conn.schema.LogRead())
+        lines = []
+        while (data := stream.next(5)) is not None:
+            lines.append(dev.conn.schema.LogLine.FromString(data).text)  # broken UTF-8 would raise here
+    assert any("session opened by ?[2J?? at" in line for line in lines), lines
+    sock.close()
+
+
 # ---- too many --------------------------------------------------------------------------
 def test_the_seventeenth_is_told_why_and_the_next_place_is_free_at_once(chain):
     full = [Wire(chain.port) for _ in range(16)]
@@ -141,6 +155,14 @@ def test_the_seventeenth_is_told_why_and_the_next_place_is_free_at_once(chain):
     full[3].sock.close()
     assert wait_for(lambda: connects(chain.uri))
     assert all(w.ask(1, 0x0103)[0].code == 0 for i, w in enumerate(full) if i != 3)
+
+
+def test_connections_that_never_say_hello_make_room(chain):
+    silent = [socket.create_connection(("127.0.0.1", chain.port)) for _ in range(16)]
+    time.sleep(2.3)
+    assert wait_for(lambda: connects(chain.uri), 2), "sixteen silent connections keep everybody out"
+    for s in silent:
+        s.close()
 
 
 def connects(uri):

@@ -74,6 +74,24 @@ def test_a_subscription_goes_on_after_a_resume():
         assert [b.seq for b in dev.subscribe("a")] == [1, 2, 3]
 
 
+def test_a_subscription_of_a_forgotten_session_does_not_end_as_if_it_were_over():
+    def first(link):
+        link.schema()
+        link.send(peer.reply(link.call()[0], stream=4), peer.data(4, b"\x10\x01"))
+
+    def second(link):
+        link.hello(session=b"another session!")
+        peer.wait_closed(link)
+    with peer.device(first, second) as uri, connect(uri, retry_s=2) as dev:
+        dev._arcs = {"a": dev.conn.schema.ArcInfo(arc=1, name="a")}
+        feed = dev.subscribe("a")
+        assert feed.read().seq == 1
+        with pytest.raises(tunewire.ConnectionLost):
+            feed.read()
+        with pytest.raises(tunewire.ConnectionLost):
+            feed.read()
+
+
 def test_an_upload_goes_on_where_the_device_says_it_stopped():
     data, got = bytes(range(256)) * 40, bytearray()
 

@@ -159,3 +159,26 @@ static inline float get_f32(wire_client_t *w, uint32_t node, uint32_t index)
     assert_int_equal(v.value.size, 4);
     return tw_get_f32(v.value.bytes);
 }
+
+/** A counter of Session.Stats. */
+static inline uint64_t bench_counter(wire_client_t *w, const char *name)
+{
+    const uint32_t id = wire_send(w, TW_M_Session_Stats, NULL, NULL);
+    assert_int_equal(wire_wait(w, id), 0);
+    const uint8_t *p = w->replies[id % 256].body, *end = p + w->replies[id % 256].len;
+    while (p < end) {
+        if (p[0] == (3 << 3 | 2)) {
+            tunewire_v1_Counter m;
+            assert_int_equal(tw_rpc_decode(p + 2, p[1], PB(Counter), &m), TW_OK);
+            if (strcmp(m.name, name) == 0) {
+                return m.value;
+            }
+            p += 2 + p[1];
+        } else {
+            for (p++; (*p & 0x80) != 0; p++) {}
+            p++;
+        }
+    }
+    fail_msg("no counter %s", name);
+    return 0;
+}

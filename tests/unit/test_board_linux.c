@@ -540,8 +540,8 @@ static void wrong_connections_are_refused_by_name(void **state)
         {"audio_in_0=", NULL, "is not NAME=FILE"},
         {"audio_in=ramp", NULL, "no IO named 'audio_in'; there are: io_platform_audio_in_0"},
         {"line_out_0=ramp", NULL, "is an output: ramp"},
-        {"audio_in_0=/nonexistent/x.wav", NULL, "io_platform_audio_in_0: /nonexistent/x.wav: No such file"},
-        {"line_out_0=/nonexistent/x.wav", NULL, "io_platform_line_out_0: cannot record: /nonexistent/x.wav"},
+        {"audio_in_0=/proc/none/x.wav", NULL, "io_platform_audio_in_0: /proc/none/x.wav: No such file"},
+        {"line_out_0=/proc/none/x.wav", NULL, "io_platform_line_out_0: cannot record: /proc/none/x.wav"},
         {"line_out_0=/tmp/x.wav", "data_out=/tmp/x.wav", "would share /tmp/x.wav"},
         {"audio_in_0=/tmp/x.wav", "line_out_0=/tmp/x.wav", "would share /tmp/x.wav"},
         {"audio_in_0=wav_in", NULL, "wav_in"}, /* a file of that name, which does not exist */

@@ -114,7 +114,7 @@ static const struct {
     {"arc scope mic --mode raw --once", 0, "mic", ""},
     {"arc scope mic --mode fft", 2, "", "minmax"},
     {"arc record mic build/tw_cli_test.wav --seconds 0.01", 0, "0.01", ""},
-    {"arc record mic /nonexistent/x.wav --seconds 1", 4, "", "cannot write"},
+    {"arc record mic /proc/none/x.wav --seconds 1", 4, "", "cannot write"},
     {"script list", 0, "ramp", ""},
     {"script run 0 1 -2", 0, "", ""},
     {"script run 0 x", 2, "", "whole numbers"},

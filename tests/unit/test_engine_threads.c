@@ -157,6 +157,49 @@ static void a_named_tick_is_met_or_refused_but_never_missed(void **state)
     rig_close(&rig);
 }
 
+/* Handed over and called back again and again: each group is either withdrawn, unheard, or answered once. */
+static void a_group_is_withdrawn_or_answered_never_both(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    open_running(&thread);
+    uint32_t withdrawn = 0, answered = 0;
+    for (uint32_t i = 1; i <= 4000; i++) {
+        const uint8_t mute = 0;
+        tw_engine_info_t info;
+        tw_engine_info(rig.engine, &info);
+        assert_int_equal(tw_engine_put_param(rig.engine, 0, 1, MUTE, &mute, 1), TW_OK);
+        if (tw_engine_publish_at(rig.engine, info.tick + 2 + i % 40, i) != TW_OK) {
+            tw_engine_drop(rig.engine);
+            continue;
+        }
+        for (uint32_t k = 0; k < i % 7; k++) {
+            sched_yield();
+        }
+        if (tw_engine_withdraw(rig.engine, i)) {
+            withdrawn++;
+            continue;
+        }
+        for (bool mine = false; !mine;) {
+            tw_engine_reply_t x;
+            if (tw_engine_reply(rig.engine, &x)) {
+                assert_true(x.token == 0 || x.token == i);
+                mine = x.token == i;
+                tw_engine_reply_done(rig.engine);
+            }
+        }
+        answered++;
+    }
+    assert_true(withdrawn > 0 && answered > 0);
+    tw_engine_reply_t x;
+    while (tw_engine_reply(rig.engine, &x)) {
+        assert_int_equal(x.token, 0);
+        tw_engine_reply_done(rig.engine);
+    }
+    close_running(thread);
+    rig_close(&rig);
+}
+
 static void graphs_swap_under_load(void **state)
 {
     (void)state;
@@ -224,6 +267,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_named_tick_is_exact_whoever_is_faster),
         cmocka_unit_test(a_named_tick_is_met_or_refused_but_never_missed),
+        cmocka_unit_test(a_group_is_withdrawn_or_answered_never_both),
         cmocka_unit_test(graphs_swap_under_load),
         cmocka_unit_test(a_probe_misses_nothing_it_does_not_count),
     };

@@ -215,6 +215,31 @@ static void checksums_are_looked_at_before_what_they_cover(void **state)
     rig_close(&rig);
 }
 
+/* What a later minor version adds comes as extensions; those it can do without are skipped. */
+static void a_later_minor_version_loads_unless_it_is_critical(void **state)
+{
+    (void)state;
+    tw_fault_t fault;
+    rig_open(&rig, 4096, 8192);
+    build_good();
+    memcpy(bad, good, good_bytes);
+    const uint32_t ext = tw_image_section(bad, TW_SEC_EXT);
+    tw_image_poke(bad, 4, 23, 16, 255);
+    tw_put_le32(bad + ext, 0x58585858);
+    tw_image_fix(bad, good_bytes);
+    assert_int_equal(tw_engine_prime(rig.engine, bad, good_bytes, false, &fault), TW_OK);
+    tw_engine_unprime(rig.engine);
+    tw_put_le32(bad + ext, TW_EXT_SIGN); /* a signature that need not be honoured */
+    tw_image_fix(bad, good_bytes);
+    assert_int_equal(tw_engine_prime(rig.engine, bad, good_bytes, false, &fault), TW_OK);
+    tw_engine_unprime(rig.engine);
+    tw_put_le32(bad + ext, 0x58585858);
+    tw_image_poke(bad, ext + 4, 31, 31, 1);
+    tw_image_fix(bad, good_bytes);
+    refused(bad, good_bytes, TW_E_IMG_EXT, TW_SEC_EXT + 1, ext);
+    rig_close(&rig);
+}
+
 static void what_one_field_cannot_show_is_refused_too(void **state)
 {
     (void)state;
@@ -495,6 +520,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_mistake_has_its_code_and_its_place),
         cmocka_unit_test(checksums_are_looked_at_before_what_they_cover),
+        cmocka_unit_test(a_later_minor_version_loads_unless_it_is_critical),
         cmocka_unit_test(what_one_field_cannot_show_is_refused_too),
         cmocka_unit_test(formats_of_an_arc_must_match),
         cmocka_unit_test(a_raw_type_the_node_cannot_compute_is_refused),

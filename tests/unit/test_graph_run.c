@@ -62,6 +62,24 @@ static void a_chain_passes_every_frame_in_its_own_block(void **state)
 /* stages 2, post_shift 1, the elliptic band-pass of the filter's own tests */
 static const int16_t coef[2][5] = {{681, 422, 681, 23853, -15161}, {681, -1342, 681, 26261, -15331}};
 
+/* "(W-R) == Size-1" is full would never let a frame into a buffer of one: W may equal the size. */
+static void test_S0_L1641_full_rule(void **state)
+{
+    (void)state;
+    tw_engine_arc_t a;
+    rig_chain_open(&ib);
+    start();
+    ticks(10);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(tw_engine_arc(rig.engine, i, &a), TW_OK);
+        assert_int_equal(a.bytes, RIG_FRAME);
+        assert_int_equal(a.max_fill, RIG_FRAME);
+        assert_int_equal(a.overflows + a.underflows, 0);
+    }
+    assert_int_equal(rig.out_bytes[4], 10 * RIG_FRAME);
+    rig_close(&rig);
+}
+
 static void a_graph_gives_the_samples_of_its_kernels(void **state)
 {
     (void)state;
@@ -383,15 +401,22 @@ static void a_script_that_never_ends_is_isolated_and_the_graph_goes_on(void **st
     rig_close(&rig);
 }
 
-static void a_script_node_runs_once_a_block_and_once_at_reset(void **state)
+/* Behind the chain, with its lock arc. */
+static uint32_t add_script_node(uint32_t script)
 {
-    (void)state;
-    rig_chain_open(&ib);
     const uint32_t f = tw_ib_format(&ib, TW_RAW_U8, 1, 4, 0.0f);
     const uint16_t lock = (uint16_t)tw_ib_arc(&ib, 2, 0, 2, 0, f, f, 8);
     const uint32_t node =
         tw_ib_node(&ib, rig_type("ARM/arm_stream_script"), 0, 1, (uint16_t[]){(uint16_t)(lock | 1u << 15)});
-    tw_ib_node_script(&ib, node, add_script("cals event\nret\n", 2, 1, 0));
+    tw_ib_node_script(&ib, node, script);
+    return node;
+}
+
+static void a_script_node_runs_once_a_block_and_once_at_reset(void **state)
+{
+    (void)state;
+    rig_chain_open(&ib);
+    const uint32_t node = add_script_node(add_script("cals event\nret\n", 2, 1, 0));
     start();
     ticks(7);
     tw_engine_node_t n;
@@ -445,11 +470,7 @@ static void test_S0_L355_script_node_runs_beside_the_others(void **state)
 {
     (void)state;
     rig_chain_open(&ib);
-    const uint32_t f = tw_ib_format(&ib, TW_RAW_U8, 1, 4, 0.0f);
-    const uint16_t lock = (uint16_t)tw_ib_arc(&ib, 2, 0, 2, 0, f, f, 8);
-    const uint32_t node =
-        tw_ib_node(&ib, rig_type("ARM/arm_stream_script"), 0, 1, (uint16_t[]){(uint16_t)(lock | 1u << 15)});
-    tw_ib_node_script(&ib, node, seed_script());
+    (void)add_script_node(seed_script());
     start();
     ticks(5);
     assert_int_equal(runs_of(0), 6);
@@ -524,6 +545,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_chain_passes_every_frame_in_its_own_block),
+        cmocka_unit_test(test_S0_L1641_full_rule),
         cmocka_unit_test(a_graph_gives_the_samples_of_its_kernels),
         cmocka_unit_test(frames_may_differ_along_the_chain),
         cmocka_unit_test(an_io_of_longer_frames_is_due_less_often),

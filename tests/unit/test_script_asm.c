@@ -269,6 +269,17 @@ static void a_wrong_line_is_told_where_and_what(void **state)
     }
 }
 
+static void control_characters_are_blanks(void **state)
+{
+    (void)state;
+    static const char text[] = "\0\x01 addk\0r0\x7F"
+                               "5\n\0\n\x02ret\0";
+    assert_true(tw_asm(text, sizeof text, &out));
+    assert_int_equal(out.n_diags, 0);
+    assert_int_equal(out.code_bytes, 4);
+    assert_int_equal(tw_get_le16(out.code), 0x4005);
+}
+
 static void a_missing_literal_is_zero_with_a_warning(void **state)
 {
     (void)state;
@@ -303,6 +314,7 @@ int main(void)
         cmocka_unit_test(a_label_before_data_is_a_place_in_the_pool),
         cmocka_unit_test(the_documented_pool_is_what_is_written),
         cmocka_unit_test(a_wrong_line_is_told_where_and_what),
+        cmocka_unit_test(control_characters_are_blanks),
         cmocka_unit_test(a_missing_literal_is_zero_with_a_warning),
         cmocka_unit_test(more_errors_than_room_are_counted),
     };

@@ -444,6 +444,29 @@ static void a_value_may_come_by_stream(void **state)
     assert_true(get_f32(w, AMP, GAIN_DB) == -9.0f);
 }
 
+static void nobody_holds_the_place_of_a_value_for_ever(void **state)
+{
+    (void)state;
+    wire_client_t *other = bench_client(&b);
+    tunewire_v1_ParamSet q = {.node = AMP, .index = GAIN_DB, .stream = wire_open_stream(w, 0)};
+    w->deadline_ms = UINT32_MAX;
+    const uint32_t id = wire_send(w, TW_M_Param_Set, PB(ParamSet), &q); /* and its value never comes */
+    wire_pump_n(w, 2);
+    w->deadline_ms = 0;
+    q.stream = wire_open_stream(other, 0);
+    assert_int_equal(param_set(other, &q, NULL), tunewire_v1_Code_BUSY);
+    bench_later(&b, 10100);
+    assert_int_equal(wire_wait(w, id), tunewire_v1_Code_DEADLINE_EXCEEDED);
+    const uint32_t again = wire_send(other, TW_M_Param_Set, PB(ParamSet), &q);
+    uint8_t value[4];
+    tw_put_f32(value, -5);
+    wire_pump_n(other, 2);
+    assert_true(wire_data(other, (uint16_t)q.stream, 0, value, sizeof value, TW_FF_FIN));
+    assert_int_equal(wire_wait(other, again), 0);
+    assert_true(get_f32(w, AMP, GAIN_DB) == -5.0f);
+    bench_leave(other);
+}
+
 static void a_broken_value_stream_changes_nothing(void **state)
 {
     (void)state;
@@ -636,6 +659,58 @@ static void an_arc_is_read_without_disturbing_it(void **state)
     assert_true(st.rate == 16000.0f);
 }
 
+static int arc_write(uint32_t arc, uint32_t bytes, bool partial, tunewire_v1_ArcAck *ack)
+{
+    tunewire_v1_ArcWrite q = {.arc = arc, .partial = partial, .data = {.size = (pb_size_t)bytes}};
+    for (uint32_t i = 0; i < bytes; i++) {
+        q.data.bytes[i] = (uint8_t)(0x5A + i);
+    }
+    return wire_call(w, TW_M_Arc_Write, PB(ArcWrite), &q, ack != NULL ? PB(ArcAck) : NULL, ack);
+}
+
+static void frames_are_put_into_an_arc_at_a_boundary(void **state)
+{
+    (void)state;
+    tunewire_v1_ArcAck ack;
+    const tunewire_v1_GraphCtl stop = {.op = tunewire_v1_GraphCtl_Op_STOP};
+    assert_int_equal(wire_call(w, TW_M_Graph_Control, PB(GraphCtl), &stop, NULL, NULL), 0);
+    tw_engine_info_t info;
+    tw_engine_info(b.rig.engine, &info);
+    assert_int_equal(arc_write(1, RIG_FRAME, false, &ack), 0);
+    assert_int_equal(ack.accepted, RIG_FRAME);
+    assert_int_equal(ack.free, 0);
+    assert_int_equal(ack.applied_tick, info.tick);
+    const uint32_t out = b.rig.out_bytes[4];
+    tunewire_v1_ArcState st;
+    const tunewire_v1_ArcRef ref = {.arc = 1};
+    assert_int_equal(wire_call(w, TW_M_Arc_State, PB(ArcRef), &ref, PB(ArcState), &st), 0);
+    assert_int_equal(st.write - st.read, RIG_FRAME);
+    assert_int_equal(arc_write(1, RIG_FRAME, false, NULL), tunewire_v1_Code_BUSY); /* full: nothing was written */
+    assert_int_equal(wire_status(w)->where, 0);
+    assert_int_equal(arc_write(1, RIG_FRAME, true, &ack), 0);
+    assert_int_equal(ack.accepted, 0);
+    assert_int_equal(st.overflow, 0);
+
+    const tunewire_v1_GraphCtl step = {.op = tunewire_v1_GraphCtl_Op_STEP, .steps = 1};
+    assert_int_equal(wire_call(w, TW_M_Graph_Control, PB(GraphCtl), &step, NULL, NULL), 0);
+    wire_pump_n(w, 3);
+    assert_true(b.rig.out_bytes[4] >= out + RIG_FRAME);
+    uint8_t want[RIG_FRAME];
+    for (uint32_t i = 0; i < RIG_FRAME; i++) {
+        want[i] = (uint8_t)(0x5A + i);
+    }
+    assert_memory_equal(b.rig.out[4] + out, want, RIG_FRAME); /* unity gain behind the arc */
+
+    assert_int_equal(arc_write(1, RIG_FRAME - 1, true, NULL), tunewire_v1_Code_OUT_OF_RANGE);
+    assert_int_equal(wire_status(w)->where, RIG_FRAME);
+    assert_int_equal(arc_write(1, 0, true, NULL), tunewire_v1_Code_OUT_OF_RANGE);
+    assert_int_equal(arc_write(1, 2 * RIG_FRAME, false, NULL), tunewire_v1_Code_OUT_OF_RANGE);
+    assert_int_equal(arc_write(9, RIG_FRAME, true, NULL), tunewire_v1_Code_NOT_FOUND);
+    const tunewire_v1_ArcWrite by_stream = {.arc = 1, .stream = 1};
+    assert_int_equal(wire_call(w, TW_M_Arc_Write, PB(ArcWrite), &by_stream, NULL, NULL),
+                     tunewire_v1_Code_UNIMPLEMENTED);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, open_bench, close_bench)
 int main(void)
 {
@@ -656,6 +731,7 @@ int main(void)
         T(a_value_is_read_in_slices),
         T(presets_are_checked_and_applied),
         T(a_value_may_come_by_stream),
+        T(nobody_holds_the_place_of_a_value_for_ever),
         T(a_broken_value_stream_changes_nothing),
         T(scripts_run_are_replaced_stopped_and_listed),
         T(bad_scripts_are_refused_with_their_place),
@@ -663,6 +739,7 @@ int main(void)
         T(a_script_may_come_with_literals),
         T(a_script_that_loops_reports_its_budget),
         T(an_arc_is_read_without_disturbing_it),
+        T(frames_are_put_into_an_arc_at_a_boundary),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -206,6 +206,79 @@ static void without_credit_blocks_are_dropped_and_counted(void **state)
     }
 }
 
+/* Replies of `other` come in the very round they were asked for, whatever `w` does. */
+static void expect_prompt(wire_client_t *other, unsigned ms)
+{
+    for (unsigned i = 0; i < ms; i += 10) {
+        const tunewire_v1_ParamSet q = set_f32(AMP, GAIN_DB, -(float)(i % 90));
+        const uint32_t id = wire_send(other, TW_M_Param_Set, PB(ParamSet), &q);
+        wire_pump(other);
+        assert_non_null(wire_reply(other, id));
+        b.rig.us += 10000;
+    }
+}
+
+static void a_watcher_of_everything_who_stops_reading_harms_nobody_and_is_cut(void **state)
+{
+    (void)state;
+    wire_client_t *other = bench_client(&b);
+    for (uint32_t arc = 0; arc < 3; arc++) {
+        const tunewire_v1_SubReq q = {.arc = arc};
+        (void)subscribe(w, &q);
+    }
+    w->deaf = true;
+    expect_prompt(other, 9900);
+    assert_false(w->user.closing(w->user.ctx, w->conn));
+    size_t waiting;
+    (void)w->user.pending(w->user.ctx, w->conn, &waiting);
+    assert_in_range(waiting, 1, bench_cfg().out_bytes); /* what it holds up is bounded by its own send buffer */
+    expect_prompt(other, 200);
+    assert_true(w->user.closing(w->user.ctx, w->conn));
+    w->deaf = false;
+    wire_pump_n(w, 2);
+    assert_true(w->closed);
+    assert_int_equal(bench_counter(other, "connections_stalled"), 1);
+    assert_true(bench_counter(other, "sub_dropped") > 100);
+    expect_prompt(other, 100);
+    bench_leave(other);
+}
+
+static void the_end_of_a_stream_reaches_a_client_that_was_behind(void **state)
+{
+    (void)state;
+    static uint8_t img[32768];
+    tunewire_v1_GraphInfo info;
+    wire_client_t *other = bench_client(&b);
+    wire_stream_t *watched[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        const tunewire_v1_SubReq q = {.arc = 1};
+        watched[i] = subscribe(w, &q);
+    }
+    const uint16_t upload = wire_open_stream(w, 0);
+    w->stream = upload;
+    const tunewire_v1_BlobOpen open = {.size = 100};
+    assert_int_equal(wire_call(w, TW_M_Blob_Open, PB(BlobOpen), &open, NULL, NULL), 0);
+    w->stream = 0;
+    w->deaf = true;
+    const tunewire_v1_PingReq ping = {.payload = {.size = 64}};
+    for (unsigned i = 0; i < 300; i++) { /* in one read, so that nobody can say "not ready" in between */
+        (void)wire_send(w, TW_M_Session_Ping, PB(PingReq), &ping);
+    }
+    assert_true(wire_data(w, upload, 50, "gap", 3, 0));
+    wire_bytes(w, w->c.out.buf + w->c.out.at, tw_out_pending(&w->c.out));
+    tw_out_drained(&w->c.out, tw_out_pending(&w->c.out));
+    tw_ib_t *ib = bench_ib();
+    rig_chain_open(ib); /* without a name for the arc */
+    assert_int_equal(bench_load(other, img, tw_ib_finish(ib, img, sizeof img), &info), 0);
+    w->deaf = false;
+    wire_pump_n(w, 20);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_true(watched[i]->fin && watched[i]->err);
+    }
+    assert_int_equal(tw_conn_credit(&w->c, upload), 0); /* the refusal closed it */
+    bench_leave(other);
+}
+
 static void the_rate_asked_for_is_not_exceeded(void **state)
 {
     (void)state;
@@ -358,6 +431,33 @@ static void a_follower_hears_new_lines_until_it_cancels(void **state)
     assert_true(s->fin && s->err);
 }
 
+static void a_flood_of_lines_costs_a_slow_follower_the_oldest(void **state)
+{
+    (void)state;
+    wire_client_t *other = bench_client(&b);
+    const tunewire_v1_LogFilter q = tunewire_v1_LogFilter_init_zero;
+    assert_int_equal(wire_call(w, TW_M_Log_Follow, PB(LogFilter), &q, NULL, NULL), 0);
+    wire_stream_t *s = wire_stream(w, wire_last_stream(w));
+    w->no_credit = true;
+    const uint32_t owed = tw_conn_credit(&w->c, 0) + w->c.window;
+    for (unsigned i = 0; i < 5000; i++) {
+        tw_server_log(b.server, TW_LOG_INFO, TW_SRC_IO, "one of very many");
+        if (i % 10 == 0) {
+            wire_pump(w);
+            assert_int_equal(wire_call(other, TW_M_Session_Ping, NULL, NULL, NULL, NULL), 0);
+        }
+    }
+    const uint32_t got = s->frames;
+    assert_true(s->bytes <= owed && got > 10 && got < 500);
+    const uint64_t held = last_line(s).seq;
+    w->no_credit = false;
+    (void)tw_conn_grant(&w->c, s->id, s->bytes);
+    wire_pump_n(w, 40);
+    assert_int_equal(s->frames - got, 256); /* those that are kept; the numbers show the hole */
+    assert_int_equal(last_line(s).seq, held + 5000 - got);
+    bench_leave(other);
+}
+
 static void levels_decide_what_is_kept(void **state)
 {
     (void)state;
@@ -395,12 +495,15 @@ int main(void)
         T(reductions_are_what_they_say),
         T(requests_that_make_no_sense_are_refused),
         T(without_credit_blocks_are_dropped_and_counted),
+        T(a_watcher_of_everything_who_stops_reading_harms_nobody_and_is_cut),
+        T(the_end_of_a_stream_reaches_a_client_that_was_behind),
         T(the_rate_asked_for_is_not_exceeded),
         T(a_subscription_follows_its_arc_into_the_next_graph),
         T(a_resumed_session_finds_its_subscriptions),
         T(subscriptions_of_the_gone_are_free_again),
         T(the_log_is_read_back_and_filtered),
         T(a_follower_hears_new_lines_until_it_cancels),
+        T(a_flood_of_lines_costs_a_slow_follower_the_oldest),
         T(levels_decide_what_is_kept),
         T(flow_errors_appear_once_a_series),
     };

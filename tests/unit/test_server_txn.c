@@ -417,6 +417,31 @@ static void presets_and_scripts_are_staged_too(void **state)
     assert_int_equal(r.regs[0], 4);
 }
 
+/* Each is right beside what runs; together they would call one another for ever. */
+static void scripts_of_one_transaction_cannot_close_a_circle(void **state)
+{
+    (void)state;
+    static uint8_t img[32768];
+    tw_ib_t *ib = bench_ib();
+    rig_chain_open(ib);
+    tw_ib_script(ib, (const uint16_t[]){0xC000}, 1, 2, 0, 4);
+    tw_ib_script(ib, (const uint16_t[]){0xC000}, 1, 2, 0, 4);
+    tunewire_v1_GraphInfo info;
+    assert_int_equal(bench_load(w, img, tw_ib_finish(ib, img, sizeof img), &info), 0);
+    tunewire_v1_TxnRep rep;
+    assert_int_equal(begin(w, NULL, &rep), 0);
+    const tunewire_v1_ScriptLoad first = {.index = 0, .code = {4, {0x41, 0x04, 0x00, 0xC0}}}; /* callscript 1, ret */
+    const tunewire_v1_ScriptLoad second = {.index = 1, .code = {4, {0x40, 0x04, 0x00, 0xC0}}};
+    assert_int_equal(wire_call(w, TW_M_Script_Load, PB(ScriptLoad), &first, NULL, NULL), 0);
+    assert_int_equal(wire_call(w, TW_M_Script_Load, PB(ScriptLoad), &second, NULL, NULL), 0);
+    assert_int_equal(end(w, TW_M_Txn_Commit, &rep), tunewire_v1_Code_INVALID_ARGUMENT);
+    assert_int_equal(wire_status(w)->detail, -TW_E_SCR_DEPTH);
+    /* nothing of it stays: the other way round is right, and a new transaction may begin */
+    assert_int_equal(begin(w, NULL, &rep), 0);
+    assert_int_equal(wire_call(w, TW_M_Script_Load, PB(ScriptLoad), &second, NULL, NULL), 0);
+    assert_int_equal(end(w, TW_M_Txn_Commit, &rep), 0);
+}
+
 /* The same ticks with and without a guest who breaks off in the middle of everything. */
 static uint32_t output_after(bool disturbed)
 {
@@ -480,6 +505,7 @@ int main(void)
         T(a_tick_nobody_will_see_is_refused),
         T(a_transaction_larger_than_its_room_fails_whole),
         T(presets_and_scripts_are_staged_too),
+        T(scripts_of_one_transaction_cannot_close_a_circle),
         cmocka_unit_test(a_guest_who_vanishes_in_the_middle_is_not_heard),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

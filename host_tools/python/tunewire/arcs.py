@@ -70,7 +70,10 @@ class Feed(Generic[Item]):
         """The next item; None at the end, be it of the stream, the time or the count asked for."""
         end = self._end if self._end is not None else time.monotonic() + self._patience
         late = self._end is not None and time.monotonic() >= end
-        if late or self._left == 0 or self._conn.streams.get(self._stream.number) is not self._stream:
+        gone = self._conn.streams.get(self._stream.number) is not self._stream
+        if gone and self._stream.error:
+            raise self._stream.error
+        if late or gone or self._left == 0:
             return None
         try:
             data = self._stream.next(end)

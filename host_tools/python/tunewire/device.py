@@ -202,8 +202,9 @@ class Transaction:
             except TunewireError:
                 pass  # the first failure is the one to report; the lease ends the transaction anyway
             return
+        wait: Dict[str, Any] = {"deadline_ms": int(c.timeout * 1000), "timeout": c.timeout + 1} if self.at_tick else {}
         try:
-            reply = c.call("Txn.Commit", request, deadline_ms=int(c.timeout * 1000) if self.at_tick else 0)
+            reply = c.call("Txn.Commit", request, **wait)
         except DeviceError as e:
             raise self._explained(e) from e.first_error
         self.tick, self.generation, self.ops = reply.applied_tick, reply.generation, reply.ops

@@ -107,6 +107,7 @@ class Reader:
         self.damage = 0  # bytes skipped and frames dropped so far
 
     def feed(self, data: bytes) -> None:
+        """Bytes as they arrived, cut anywhere."""
         self.buf += data
 
     def _skip(self) -> None:

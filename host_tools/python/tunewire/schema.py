@@ -57,18 +57,21 @@ class Fields(Dict[int, Value]):
     """Fields of a flat message by number; the accessors refuse a value of the wrong kind."""
 
     def num(self, number: int) -> int:
+        """A number; absent is 0."""
         value = self.get(number, 0)
         if not isinstance(value, int):
             raise ProtocolError(f"field {number} is not a number")
         return value
 
     def raw(self, number: int) -> bytes:
+        """Bytes; absent is empty."""
         value = self.get(number, b"")
         if not isinstance(value, bytes):
             raise ProtocolError(f"field {number} is not bytes")
         return value
 
     def text(self, number: int) -> str:
+        """UTF-8; what is not becomes a replacement character."""
         return self.raw(number).decode("utf-8", "replace")
 
 
