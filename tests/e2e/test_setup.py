@@ -38,7 +38,7 @@ class Machine:
 
     def setup(self, what="run"):
         run = subprocess.run(["sh", str(self.clone / "tools" / "setup.sh"), what], capture_output=True, text=True,
-                             timeout=20, env={"PATH": str(self.bin), "HOME": "/nonexistent", "LC_ALL": "C"})
+                             timeout=20, env={"PATH": str(self.bin), "HOME": "/dev/null/home", "LC_ALL": "C"})
         return run.returncode, run.stdout, run.stderr
 
     def calls(self, name):
