@@ -58,7 +58,7 @@ def hello_with(**kw):
     ("hello that is no message", frames.pack(frames.HELLO, 0, 1, b"\xff" * 30), tunewire.ProtocolError),
     ("hello with a number for a name", frames.pack(frames.HELLO, 0, 1, b"\x08\x01\x38\x05"), tunewire.ProtocolError),
     ("another major", hello_with(major=2), tunewire.ProtocolError),
-    ("goaway", frames.pack(frames.GOAWAY, 0, 1, peer.status(19, 30, 0, "no")), tunewire.ConnectionLost),
+    ("goaway", frames.pack(frames.GOAWAY, 0, 1, peer.status(19, 30, 0, "no")), tunewire.errors.VersionError),
     ("two hellos", hello_with() * 2, tunewire.ProtocolError),
 ])
 def test_a_bad_hello_ends_in_a_typed_error_in_time(why, payload, error):

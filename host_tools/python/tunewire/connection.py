@@ -18,8 +18,8 @@ from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Tuple
 from urllib.parse import urlsplit
 
 from . import frames, schema
-from .errors import (ConnectionLost, DataLoss, DeviceError, ProtocolError, Timeout, TunewireError, Unauthenticated,
-                     from_status)
+from .errors import (ConnectionLost, DataLoss, DeviceError, ProtocolError, ResourceExhausted, Timeout, TunewireError,
+                     Unauthenticated, from_status)
 
 DEFAULT_PORT = 5600
 WINDOW, MAX_CALLS = 1 << 20, 64
@@ -197,7 +197,7 @@ class Connection:
                     raise ConnectionLost(f"the device forgot the session during {waiting.popitem()[1].name}; "
                                          "whether it was done is unknown")
                 return
-            except (ConnectionLost, Timeout):
+            except (ConnectionLost, Timeout, ResourceExhausted):  # every place may be taken for a moment
                 if self.sock is not None:
                     raise
                 self._ready = True
@@ -267,6 +267,8 @@ class Connection:
     def _handle(self, kind: int, stream: int, flags: int, payload: Optional[bytes]) -> None:
         if kind == frames.GOAWAY:
             why = from_status(schema.status(payload or b""), "goaway")
+            if self.hello is None:
+                raise why  # refused at the door: no connection there was is lost
             raise ConnectionLost(f"the device closed the connection: {why.text or why}") from why
         if self.hello is None and kind == frames.HELLO:
             self.hello = schema.hello_reply(payload) if payload is not None else None
