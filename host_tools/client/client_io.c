@@ -237,7 +237,9 @@ static bool dial(tw_client_t *c, int64_t until)
     (void)snprintf(port, sizeof port, "%u", c->uri.port);
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *list = NULL;
-    const int bad = getaddrinfo(c->uri.host, port, &hints, &list);
+    /* "localhost" is this machine by definition (RFC 6761), also where no file or server says so. */
+    const char *host = strcmp(c->uri.host, "localhost") == 0 ? "127.0.0.1" : c->uri.host;
+    const int bad = getaddrinfo(host, port, &hints, &list);
     if (bad) {
         return client_fail(c, TW_CLIENT_REFUSED, "check the host's name (-t URI)", "%s", gai_strerror(bad));
     }
