@@ -7,7 +7,7 @@
 
 /* base */
 #ifndef TW_CRC_SMALL
-#define TW_CRC_SMALL 0 /* 1: CRC-16 by a table of 32 bytes instead of 512 */
+#define TW_CRC_SMALL 0 /* 1: CRC-16 by a table of 32 bytes instead of 1024 */
 #endif
 
 /* protocol/server */
