@@ -107,7 +107,10 @@ static void print_diagnostics(const tw_diags_t *diags)
         if (row->line != 0) {
             snprintf(place, sizeof place, "%u:%u:", row->line, row->col);
         }
-        log_text(row->warning ? TW_LOG_WARN : TW_LOG_ERROR, "%s:%s %s", row->file, place, row->text);
+        log_text(row->note      ? TW_LOG_INFO
+                 : row->warning ? TW_LOG_WARN
+                                : TW_LOG_ERROR,
+                 "%s:%s %s", row->file, place, row->text);
     }
 }
 

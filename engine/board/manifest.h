@@ -10,6 +10,7 @@ typedef struct tw_diag {
     char file[256];
     unsigned line, col; /* 1-based, 0 = whole file */
     bool warning;
+    bool note; /* belongs to the row before it */
     char text[240];
 } tw_diag_t;
 
@@ -60,7 +61,8 @@ typedef struct tw_node_arc_manifest {
 
 typedef struct tw_node_manifest {
     char developer[32], name[64];
-    uint8_t rx, tx; /* node_nb_arcs */
+    uint8_t rx, tx;         /* node_nb_arcs */
+    uint8_t rx_min, tx_min; /* arcs that must be connected; the last of each kind may stay away */
     uint8_t same_rate, steady, push_format, arch, use_key;
     uint16_t version; /* major << 8 | minor; text "101" = 1.01 */
     uint32_t services;

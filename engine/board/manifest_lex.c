@@ -242,30 +242,46 @@ bool tw_tok_num(const tw_tok_t *tok, double *v)
 
 /* ---- diagnostics ----------------------------------------------------------- */
 
-static void add(tw_diags_t *d, bool warning, const char *file, unsigned line, unsigned col, const char *fmt, va_list ap)
+/* What is quoted comes from outside: keep the message one printable line. */
+static void make_printable(char *text, size_t size)
 {
-    if (!warning) {
-        d->errors++;
-    }
-    if (d->n >= TW_COUNT(d->rows)) {
-        return;
-    }
-    tw_diag_t *row = &d->rows[d->n++];
-    *row = (tw_diag_t){.line = line, .col = col, .warning = warning};
-    snprintf(row->file, sizeof row->file, "%s", file != NULL ? file : "");
-    vsnprintf(row->text, sizeof row->text, fmt, ap);
-    /* what is quoted comes from outside: keep the message one printable line */
     bool foreign = false;
-    for (char *p = row->text; *p != 0; p++) {
+    for (char *p = text; *p != 0; p++) {
         foreign |= (unsigned char)*p > '~';
         if ((unsigned char)*p < ' ' || (unsigned char)*p > '~') {
             *p = '?';
         }
     }
-    const size_t used = strlen(row->text);
+    const size_t used = strlen(text);
     if (foreign) {
-        snprintf(row->text + used, sizeof row->text - used, " (? is not ASCII)");
+        snprintf(text + used, size - used, " (? is not ASCII)");
     }
+}
+
+static void put_row(tw_diags_t *d, tw_diag_t start, const char *file, const char *fmt, va_list ap)
+{
+    if (d->n >= TW_COUNT(d->rows)) {
+        return;
+    }
+    tw_diag_t *row = &d->rows[d->n++];
+    *row = start;
+    snprintf(row->file, sizeof row->file, "%s", file != NULL ? file : "");
+    vsnprintf(row->text, sizeof row->text, fmt, ap);
+    make_printable(row->text, sizeof row->text);
+}
+
+static void add(tw_diags_t *d, bool warning, const char *file, unsigned line, unsigned col, const char *fmt, va_list ap)
+{
+    d->errors += !warning;
+    put_row(d, (tw_diag_t){.line = line, .col = col, .warning = warning}, file, fmt, ap);
+}
+
+void tw_diag_note(tw_diags_t *d, const char *file, unsigned line, unsigned col, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    put_row(d, (tw_diag_t){.line = line, .col = col, .note = true}, file, fmt, ap);
+    va_end(ap);
 }
 
 void tw_diag(tw_diags_t *d, bool warning, const char *file, unsigned line, unsigned col, const char *fmt, ...)

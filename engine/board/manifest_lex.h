@@ -62,6 +62,9 @@ bool tw_tok_is_end(const tw_tok_t *tok);
 /** Add a diagnostic; col 0 = whole line, line 0 = whole file. */
 __attribute__((format(printf, 6, 7))) void tw_diag(tw_diags_t *d, bool warning, const char *file, unsigned line,
                                                    unsigned col, const char *fmt, ...);
+/** More about the row just added: another place, or what would help. Dropped when that row was. */
+__attribute__((format(printf, 5, 6))) void tw_diag_note(tw_diags_t *d, const char *file, unsigned line, unsigned col,
+                                                        const char *fmt, ...);
 /** Error or warning at a token of the current line. */
 __attribute__((format(printf, 3, 4))) void tw_text_error(tw_text_t *t, const tw_tok_t *tok, const char *fmt, ...);
 __attribute__((format(printf, 3, 4))) void tw_text_warn(tw_text_t *t, const tw_tok_t *tok, const char *fmt, ...);

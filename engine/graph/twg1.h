@@ -61,7 +61,8 @@ enum {
 #define TW_W7_SIGNED 11, 11
 #define TW_W7_MP 12, 12
 #define TW_W7_SCHEDULE 13, 13
-#define TW_W7_ZERO 31, 14
+#define TW_W7_WIDE 14, 14 /* node and arc numbers of 16 bits: the *W_* fields below */
+#define TW_W7_ZERO 31, 15
 #define TW_W12_NODES 31, 16
 #define TW_W12_ARCS 15, 0
 #define TW_W13_FORMATS 31, 24
@@ -160,6 +161,13 @@ typedef enum tw_section {
 #define TW_NA_HQOS 13, 13
 #define TW_NA_PARAM 14, 14
 #define TW_NA_LOCK 15, 15
+/* in a wide image a word each, not a halfword */
+#define TW_NAW_ARC 15, 0
+#define TW_NAW_TX 16, 16
+#define TW_NAW_HQOS 17, 17
+#define TW_NAW_PARAM 18, 18
+#define TW_NAW_LOCK 19, 19
+#define TW_NAW_ZERO 31, 20
 #define TW_NODE_BLOCK_WORDS 3u
 #define TW_NB_VID 7, 0
 #define TW_NB_SPEED 9, 8
@@ -192,6 +200,10 @@ typedef enum tw_section {
 #define TW_A3_PRODUCER_PORT 27, 24
 #define TW_A3_CONSUMER_PORT 31, 28
 #define TW_ARC_IO 0xFFFu
+/* in a wide image: the ports are in a7 */
+#define TW_A3W_PRODUCER 15, 0  /* node, 0xFFFF = IO */
+#define TW_A3W_CONSUMER 31, 16 /* node, 0xFFFF = IO */
+#define TW_ARC_IO_WIDE 0xFFFFu
 #define TW_A4_UNDERFLOW 1, 0
 #define TW_A4_OVERFLOW 3, 2
 #define TW_A4_CRUMB_IN 5, 4
@@ -204,6 +216,8 @@ typedef enum tw_section {
 #define TW_A4_ZERO 31, 31
 /* a5 initial fill bytes, a6 PARAMS offset of the initial data, a7 [15:0] IO */
 #define TW_A7_IO 15, 0
+#define TW_A7W_PRODUCER_PORT 19, 16
+#define TW_A7W_CONSUMER_PORT 23, 20
 
 /* ---- SCRIPTS: entries of 4 words, then code ------------------------------ */
 #define TW_SCRIPT_WORDS 4u

@@ -50,7 +50,7 @@ bool g_compile(const char *path, const tw_graphc_opts_t *opts, const tw_platform
     }
     m->platform = platform;
     m->diags = &out->diags;
-    if (parse_and_hash(m, path, src) && g_resolve(m) && g_names(m) && g_verify(m) && g_plan(m) &&
+    if (parse_and_hash(m, path, src) && g_resolve(m) && g_insert(m) && g_names(m) && g_verify(m) && g_plan(m) &&
         strict_enough(opts, m->diags)) {
         out->image = g_emit(m, opts->sequence, &out->bytes);
         if (out->image != NULL) {
@@ -140,8 +140,12 @@ void tw_diags_print(const tw_diags_t *d, void *file, bool colour)
         if (row->line > 0) {
             fprintf(f, row->col > 0 ? ":%u:%u" : ":%u", row->line, row->col);
         }
-        const char *paint = !colour ? "" : row->warning ? "\033[35m" : "\033[31m";
-        fprintf(f, ": %s%s%s: %s\n", paint, row->warning ? "warning" : "error", colour ? "\033[0m" : "", row->text);
+        const char *paint = !colour ? "" : row->note ? "\033[36m" : row->warning ? "\033[35m" : "\033[31m";
+        fprintf(f, ": %s%s%s: %s\n", paint,
+                row->note      ? "note"
+                : row->warning ? "warning"
+                               : "error",
+                colour ? "\033[0m" : "", row->text);
         size_t n = 0;
         char *text = row->line > 0 ? tw_text_files.read(NULL, row->file, &n) : NULL;
         if (text != NULL) {
@@ -149,7 +153,11 @@ void tw_diags_print(const tw_diags_t *d, void *file, bool colour)
         }
         free(text);
     }
-    if (d->errors > d->n) {
-        fprintf(f, "and %u more errors\n", d->errors - d->n);
+    unsigned shown = 0;
+    for (unsigned i = 0; i < d->n; i++) {
+        shown += !d->rows[i].warning && !d->rows[i].note;
+    }
+    if (d->errors > shown) {
+        fprintf(f, "and %u more errors\n", d->errors - shown);
     }
 }

@@ -133,7 +133,7 @@ static void ios(out_t *o, const g_model_t *m)
 static uint32_t node_arc(const g_model_t *m, const g_node_t *n, unsigned slot)
 {
     const g_arc_t *a = &m->arcs[n->arcs[slot]];
-    return BITS(n->arcs[slot], TW_NA_ARC) | BITS(slot >= n->manifest->rx, TW_NA_TX) | BITS(a->hqos, TW_NA_HQOS) |
+    return BITS(n->arcs[slot], TW_NA_ARC) | BITS(slot >= n->rx, TW_NA_TX) | BITS(a->hqos, TW_NA_HQOS) |
            BITS(a->lock, TW_NA_LOCK);
 }
 
@@ -155,7 +155,7 @@ static void node_words(out_t *o, const g_node_t *n)
                 BITS((uint32_t)(n->arch != 0 ? n->arch : x->arch), TW_N0_ARCH) | BITS(n->rtos, TW_N0_RTOS) |
                 BITS(n->verbose > 0, TW_N0_VERBOSE) | BITS(n->has_params, TW_N0_PARAMS) | BITS(1u, TW_N0_NO_MEMREQ) |
                 BITS(x->push_format, TW_N0_PUSH_FORMAT) | BITS((uint32_t)x->same_rate, TW_N0_SAME_RATE));
-    word(o, BITS(x->rx, TW_N1_RX) | BITS(x->tx, TW_N1_TX) | BITS(x->n_mem, TW_N1_BLOCKS) | BITS(script, TW_N1_SCRIPT) |
+    word(o, BITS(n->rx, TW_N1_RX) | BITS(n->tx, TW_N1_TX) | BITS(x->n_mem, TW_N1_BLOCKS) | BITS(script, TW_N1_SCRIPT) |
                 BITS(n->preset, TW_N1_PRESET) | BITS(4u, TW_N1_RERUNS));
     word(o, g_node_hash(x));
     word(o, BITS((uint32_t)x->version, TW_N3_VERSION) | BITS(n->trace, TW_N3_TRACE));
@@ -164,7 +164,7 @@ static void node_words(out_t *o, const g_node_t *n)
 static void node(out_t *o, const g_model_t *m, const g_node_t *n)
 {
     const tw_node_manifest_t *x = n->manifest;
-    const unsigned arcs = x->rx + x->tx;
+    const unsigned arcs = n->rx + n->tx;
     node_words(o, n);
     for (unsigned i = 0; i < arcs; i += 2) {
         word(o, node_arc(m, n, i) | (i + 1 < arcs ? node_arc(m, n, i + 1) << 16 : 0));
@@ -199,7 +199,7 @@ static void nodes(out_t *o, const g_model_t *m)
 
 static uint32_t place(const g_model_t *m, const g_end_t *e)
 {
-    return e->node == TW_ARC_IO ? TW_ARC_IO : m->place[e->node];
+    return e->node == G_IO ? TW_ARC_IO : m->place[e->node];
 }
 
 static void arcs(out_t *o, const g_model_t *m)

@@ -42,6 +42,16 @@ void g_warn(g_model_t *m, const g_pos_t *pos, const char *fmt, ...)
     va_end(ap);
 }
 
+void g_note(g_model_t *m, const g_pos_t *pos, const char *fmt, ...)
+{
+    char text[sizeof m->diags->rows[0].text];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    tw_diag_note(m->diags, pos->file, pos->line, pos->col, "%s", text);
+}
+
 /* ---- nodes by type and instance ---------------------------------------------- */
 
 static uint32_t hash(const char *type, uint32_t n, uint32_t inst)
@@ -121,6 +131,8 @@ void g_model_free(g_model_t *m)
     free(m->arcs);
     free(m->scripts);
     free(m->maps);
+    free(m->scopes);
+    free(m->insertions);
     free(m->params);
     free(m->node_hash);
     free(m->order);

@@ -54,7 +54,7 @@ static uint32_t pop(heap_t *h)
 /* Does the consumer have to wait for this arc's producer within a pass? */
 static bool orders(const g_arc_t *a)
 {
-    return !a->lock && a->delay == 0 && a->from.node != TW_ARC_IO && a->to.node != TW_ARC_IO;
+    return !a->lock && a->delay == 0 && a->from.node != G_IO && a->to.node != G_IO;
 }
 
 static uint32_t receive_arcs(const g_node_t *n)
@@ -92,7 +92,7 @@ static bool schedule(g_model_t *m)
     uint32_t done = 0;
     bool ok = waits != NULL && ready.v != NULL && m->order != NULL && m->place != NULL;
     for (uint32_t i = 0; ok && i < m->n_arcs; i++) {
-        waits[m->arcs[i].to.node == TW_ARC_IO ? 0 : m->arcs[i].to.node] += orders(&m->arcs[i]);
+        waits[m->arcs[i].to.node == G_IO ? 0 : m->arcs[i].to.node] += orders(&m->arcs[i]);
     }
     for (uint32_t i = 0; ok && i < m->n_nodes; i++) {
         if (waits[i] == 0) {

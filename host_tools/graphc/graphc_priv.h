@@ -1,13 +1,14 @@
 /* graphc_priv.h - the compiler's passes and the model they hand on.
  *
- *   text --parse--> model --resolve--> indexes --plan--> addresses --emit--> image
- *                     |                                                   '-> report
+ *   text --parse--> model --resolve--> manifests --insert--> whole graph --plan--> addresses --emit--> image
+ *                     |                                                                  '-> report, picture
  *                     '-- every record keeps its place in the text
  *
- * The parser knows tags and no manifest; resolve knows manifests and no
- * addresses; plan knows addresses and no words of the image; emit decides
- * nothing. Each pass is linear in the text (plan: n log n) and stops the next
- * one when it found errors. Names are slices of the texts, which live as long.
+ * The parser knows tags and no manifest: it expands sub-graphs and leaves indexes into the model's tables
+ * where the text had numbers. Resolve knows manifests and no addresses; insert adds the converters and
+ * splits that the formats ask for; plan knows addresses and no words of the image; emit decides nothing.
+ * Each pass is linear in the text (plan: n log n) and stops the next one when it found errors. Names are
+ * slices of the texts, which live as long.
  */
 #pragma once
 #include "engine/base/bytes.h"
@@ -18,11 +19,13 @@
 #define G_FORMATS_MAX 255u /* one is kept for lock arcs */
 #define G_IOS_MAX 255u
 #define G_SCRIPTS_MAX 127u /* id + 1 must fit 7 bits */
-#define G_NODES_MAX 4095u
-#define G_ARCS_MAX 4095u
+#define G_NODES_MAX 65534u
+#define G_ARCS_MAX 65534u
 #define G_PARAMS_MAX (16u << 20) /* [bytes] all boot parameters */
 #define G_INCLUDE_MAX 8u
+#define G_SCOPE_DEPTH 5u /* sub-graphs inside one another */
 #define G_NONE 0xFFFFFFFFu
+#define G_IO 0xFFFFFFFEu /* where a node is meant: the graph's IO */
 
 typedef struct g_pos {
     const char *file;
@@ -33,6 +36,14 @@ typedef struct g_slice {
     const char *p;
     uint32_t n;
 } g_slice_t;
+
+/* A sub-graph as used once; scope 0 is the graph itself. */
+typedef struct g_scope {
+    g_pos_t pos;
+    uint32_t parent;              /* scope it stands in; of scope 0: 0 */
+    char name[TW_SYMBOL_MAX + 1]; /* mangled: "front.eq"; of scope 0: "" */
+    const char *file;
+} g_scope_t;
 
 typedef struct g_control {
     uint8_t location, debug_script, sched_return, map_vid;
@@ -84,6 +95,9 @@ typedef struct g_node {
     uint8_t preset, proc, arch, rtos, verbose, trace;
     uint8_t vid[6];
     uint32_t e[6];
+    uint32_t scope;        /* sub-graph it stands in */
+    uint8_t vid_given;     /* bit per block: vid[] is the text's word, not a default */
+    uint8_t placed;        /* bit per block: block_at[] is the text's word too */
     uint32_t blocks_named; /* one more than the highest block a tag spoke of */
     g_pos_t blocks_pos;
     uint32_t script; /* id in the text, G_NONE none; index after resolve */
@@ -96,6 +110,8 @@ typedef struct g_node {
     /* after resolve */
     const tw_node_manifest_t *manifest;
     uint32_t manifest_index;
+    uint8_t rx, tx;    /* arcs in use: as the manifest says, fewer where it allows */
+    bool inserted;     /* by the compiler */
     uint32_t arcs[16]; /* by position: receive first; G_NONE not connected */
     /* after plan */
     uint32_t block_at[6], block_bytes[6];
@@ -106,7 +122,7 @@ typedef struct g_end {
     g_pos_t pos;
     g_slice_t type;
     uint32_t inst, port, format;
-    uint32_t node; /* after resolve; TW_ARC_IO: the graph's IO */
+    uint32_t node; /* after resolve; G_IO: the graph's IO */
     uint32_t slot; /* position among the node's arcs */
 } g_end_t;
 
@@ -118,7 +134,9 @@ typedef struct g_arc {
     g_end_t from, to;
     uint8_t debug_cmd, debug_reg, debug_page, flush, vid;
     uint8_t underflow, overflow, crumb_in, crumb_out;
-    bool by_domain, crumbs, hqos, set_buffer, lock;
+    bool by_domain, crumbs, hqos, set_buffer, lock, no_convert;
+    bool vid_given, placed; /* vid, or vid and at, are the text's word */
+    uint32_t scope;         /* sub-graph it stands in */
     uint32_t delay, script;
     double jitter;
     char name[TW_SYMBOL_MAX + 1];
@@ -139,6 +157,12 @@ typedef struct g_bank {
     uint32_t fixed, working; /* bytes */
 } g_bank_t;
 
+/* What the compiler added, for the report and the picture. */
+typedef struct g_insertion {
+    uint32_t node, arc; /* the new node; the arc of the text it serves */
+    char why[96];       /* "S16 to FP32, 16000 to 8000 Hz" */
+} g_insertion_t;
+
 typedef struct g_model {
     g_control_t control;
     g_format_t *formats;
@@ -147,9 +171,11 @@ typedef struct g_model {
     g_arc_t *arcs;
     g_script_t *scripts;
     g_map_t *maps;
+    g_scope_t *scopes;
+    g_insertion_t *insertions;
     uint8_t *params;
-    uint32_t n_formats, n_ios, n_nodes, n_arcs, n_scripts, n_maps, n_params;
-    uint32_t cap_formats, cap_ios, cap_nodes, cap_arcs, cap_scripts, cap_maps, cap_params;
+    uint32_t n_formats, n_ios, n_nodes, n_arcs, n_scripts, n_maps, n_params, n_scopes, n_insertions;
+    uint32_t cap_formats, cap_ios, cap_nodes, cap_arcs, cap_scripts, cap_maps, cap_params, cap_scopes, cap_insertions;
     uint32_t format_of[256], io_of[256], script_of[256]; /* id of the text to index, G_NONE none */
     uint32_t *node_hash;                                 /* open addressing over (type, instance), node + 1, 0 empty */
     uint32_t hash_size;
@@ -174,6 +200,8 @@ typedef struct g_model {
 bool g_grow(void *array, uint32_t n, uint32_t *cap, size_t size);
 __attribute__((format(printf, 3, 4))) void g_error(g_model_t *m, const g_pos_t *pos, const char *fmt, ...);
 __attribute__((format(printf, 3, 4))) void g_warn(g_model_t *m, const g_pos_t *pos, const char *fmt, ...);
+/** More about the error or warning just added: where the other declaration stands, what would help. */
+__attribute__((format(printf, 3, 4))) void g_note(g_model_t *m, const g_pos_t *pos, const char *fmt, ...);
 /** Node of that type and instance, or G_NONE. */
 uint32_t g_find_node(const g_model_t *m, const char *type, uint32_t n, uint32_t inst);
 /** Enter nodes[index] in the table; false when memory is out. */
@@ -183,6 +211,8 @@ void g_model_free(g_model_t *m);
 /* ---- passes: true when they added no error ---------------------------------- */
 bool g_parse(g_model_t *m, const char *path, const tw_text_source_t *src);
 bool g_resolve(g_model_t *m);
+/** Converters where the two ends of an arc differ, splits where one port feeds several arcs. */
+bool g_insert(g_model_t *m);
 bool g_names(g_model_t *m);
 bool g_plan(g_model_t *m);
 /** Words of the script's memory: what it asked for in whole units of the image. */

@@ -28,7 +28,7 @@ __attribute__((format(printf, 2, 3))) static void say(text_t *t, const char *fmt
 
 static const char *end_name(const g_model_t *m, const g_arc_t *a, const g_end_t *e)
 {
-    return e->node == TW_ARC_IO ? m->ios[a->io].symbol : m->nodes[e->node].name;
+    return e->node == G_IO ? m->ios[a->io].symbol : m->nodes[e->node].name;
 }
 
 /* Frames of different length meet again after their least common multiple: the size that never waits. */

@@ -163,6 +163,8 @@ static void check_node(g_model_t *m, g_node_t *n)
     if (x == NULL) {
         return;
     }
+    n->rx = x->rx;
+    n->tx = x->tx;
     m->services |= x->services;
     if (x->use_key) {
         g_error(m, &n->pos, "%s wants a key exchange, which is refused", x->name);
@@ -333,7 +335,7 @@ static void connect_io(g_model_t *m, uint32_t index, g_arc_t *a)
     const bool in = a->kind == G_ARC_IN;
     g_end_t *node = in ? &a->to : &a->from;
     g_end_t *edge = in ? &a->from : &a->to;
-    edge->node = TW_ARC_IO;
+    edge->node = G_IO;
     const bool connected = connect_end(m, index, node, !in);
     const uint32_t io_id = a->io;
     a->io = m->io_of[io_id];
