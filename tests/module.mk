@@ -72,7 +72,8 @@ fuzz: ## search with libFuzzer: make fuzz [ONLY=frame] [SECONDS_EACH=300]
 	@$(MAKE) -j2 PROFILE=fuzz fuzz-programs
 	@for f in $(filter %$(ONLY),$(FUZZ)); do \
 		mkdir -p build/fuzz/work/$$f; echo "fuzz $$f $(SECONDS_EACH) s"; \
-		build/fuzz/fuzz/$$f -max_total_time=$(SECONDS_EACH) -timeout=5 -rss_limit_mb=1024 -print_final_stats=1 \
+		build/fuzz/fuzz/$$f -max_total_time=$(SECONDS_EACH) -timeout=5 -rss_limit_mb=1024 -malloc_limit_mb=256 \
+			-print_final_stats=1 \
 			-artifact_prefix=build/fuzz/work/$$f/ build/fuzz/work/$$f tests/fuzz/corpus/$${f#fuzz_} \
 			>build/fuzz/work/$$f.log 2>&1 || { tail -n 30 build/fuzz/work/$$f.log; exit 1; }; \
 		grep -E 'stat::number_of_executed_units|stat::peak_rss_mb' build/fuzz/work/$$f.log; \
