@@ -143,6 +143,9 @@ void g_model_free(g_model_t *m)
     free(m->arcs);
     free(m->scripts);
     free(m->maps);
+    for (uint32_t i = 0; i < m->n_scopes; i++) {
+        free(m->scopes[i].file);
+    }
     free(m->scopes);
     free(m->insertions);
     free(m->params);

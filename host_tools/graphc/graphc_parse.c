@@ -81,7 +81,7 @@ static bool end_block(g_parser_t *p)
     return true;
 }
 
-bool g_open_text(g_parser_t *p, const tw_tok_t *at, uint32_t index)
+bool g_open_text(g_parser_t *p, const tw_tok_t *at, uint32_t index, const char *name)
 {
     const g_model_t *m = p->m;
     p->opened_bytes += m->sizes[index];
@@ -92,7 +92,7 @@ bool g_open_text(g_parser_t *p, const tw_tok_t *at, uint32_t index)
         return false;
     }
     p->t = &p->stack[p->depth++];
-    tw_text_open(p->t, m->names[index], m->texts[index], m->sizes[index], m->diags);
+    tw_text_open(p->t, name, m->texts[index], m->sizes[index], m->diags);
     p->t->canon = m->canon;
     p->t->canon_ctx = m->canon_ctx;
     return true;
@@ -324,14 +324,11 @@ static void read_scope(g_parser_t *p, uint32_t scope)
     l->first_arc = m->n_arcs;
     l->first_script = m->n_scripts;
     tw_path_dir(p->dir, sizeof p->dir, m->scopes[scope].file);
-    if (!refused_before(p, scope) && g_open_text(p, NULL, p->locals[scope].text)) {
+    if (!refused_before(p, scope) && g_open_text(p, NULL, p->locals[scope].text, m->scopes[scope].file)) {
         read_all(p);
     }
     g_close_scope(p);
     p->locals[scope].refused = m->diags->errors > errors; /* `l` may have moved */
-    if (scope > 0 && m->diags->errors > errors) {
-        g_note(m, &m->scopes[scope].pos, "in the sub-graph %s used here", m->scopes[scope].name);
-    }
 }
 
 static void free_parser(g_parser_t *p)

@@ -62,7 +62,7 @@ bool g_read_include(g_parser_t *p)
         return false;
     }
     for (unsigned k = 0; k < p->depth; k++) {
-        if (p->stack[k].file == p->m->names[text]) {
+        if (strcmp(p->stack[k].file, p->m->names[text]) == 0) {
             tw_text_error(p->t, &tok, "'%s' includes itself", p->m->names[text]);
             return false;
         }
@@ -71,7 +71,12 @@ bool g_read_include(g_parser_t *p)
         tw_text_error(p->t, &tok, "more than %u includes inside one another", G_INCLUDE_MAX);
         return false;
     }
-    return g_open_text(p, &tok, text);
+    const tw_text_t *from = p->t;
+    if (!g_open_text(p, &tok, text, p->m->names[text])) {
+        return false;
+    }
+    tw_diag_origin(p->m->diags, p->t->file, from->file, from->line, tok.col, "included here");
+    return true;
 }
 
 bool g_read_memory_mapping(g_parser_t *p)

@@ -108,12 +108,12 @@ bool g_more(const g_parser_t *p);
 
 /** A block of kind `in` begins at this line. */
 void g_start(g_parser_t *p, g_in_t in);
-/** Read texts[index] next. @return false after an error */
-bool g_open_text(g_parser_t *p, const tw_tok_t *at, uint32_t index);
+/** Read texts[index] next, as `name` calls it. @return false after an error */
+bool g_open_text(g_parser_t *p, const tw_tok_t *at, uint32_t index, const char *name);
 /** Row of graph_tags.def that the token names, aliases too. */
 bool g_is_tag(const tw_tok_t *tok);
 
-/* ---- files, graphc_texts.c -------------------------------------------------------- */
+/* ---- files, graphc_files.c -------------------------------------------------------- */
 
 /** A text, read once however often it is used. @return index into texts, G_NONE when it cannot be read */
 uint32_t g_load_text(g_parser_t *p, const char *path);

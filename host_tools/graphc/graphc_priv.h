@@ -44,7 +44,7 @@ typedef struct g_scope {
     uint32_t parent;              /* scope it stands in; of scope 0: 0 */
     uint32_t depth;               /* of scope 0: 0 */
     char name[TW_SYMBOL_MAX + 1]; /* mangled: "front.eq"; of scope 0: "" */
-    const char *file;
+    char *file;                   /* its own copy */
 } g_scope_t;
 
 typedef struct g_control {

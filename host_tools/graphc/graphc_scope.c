@@ -1,6 +1,7 @@
 /* graphc_scope.c - the graph and its sub-graphs: numbers of each one's text to indexes of the model. Knows no tag. */
 #include "host_tools/graphc/graphc_parse_priv.h"
 #include <stdio.h>
+#include <stdlib.h>
 
 g_local_t *g_local_here(g_parser_t *p)
 {
@@ -15,23 +16,28 @@ uint32_t g_add_scope(g_parser_t *p, uint32_t parent, uint32_t text, const g_pos_
         g_error(m, pos, "more than %u sub-graphs in all, those of sub-graphs counted", G_SCOPES_MAX - 1);
         return G_NONE;
     }
-    if ((n >= m->cap_scopes && !g_grow(&m->scopes, n, &m->cap_scopes, sizeof *m->scopes)) ||
+    const size_t size = strlen(m->names[text]) + 1;
+    char *file = malloc(size); /* one for each use, so that diagnostics tell them apart */
+    if (file == NULL || (n >= m->cap_scopes && !g_grow(&m->scopes, n, &m->cap_scopes, sizeof *m->scopes)) ||
         (n >= p->cap_locals && !g_grow(&p->locals, n, &p->cap_locals, sizeof *p->locals))) {
         g_error(m, pos, "out of memory");
+        free(file);
         return G_NONE;
     }
+    memcpy(file, m->names[text], size);
     g_local_t *l = &p->locals[n];
     *l = (g_local_t){.text = text, .name = p->sub_name, .ios_pos = *pos, .vids_pos = *pos};
     memset(l->format_of, 0xFF, sizeof l->format_of);
     memset(l->io_of, 0xFF, sizeof l->io_of);
     memset(l->script_of, 0xFF, sizeof l->script_of);
     g_scope_t *s = &m->scopes[m->n_scopes++];
-    *s = (g_scope_t){.pos = *pos, .parent = parent, .file = m->names[text]};
+    *s = (g_scope_t){.pos = *pos, .parent = parent, .file = file};
     if (n > 0) {
         char name[TW_SYMBOL_MAX + 1];
         snprintf(name, sizeof name, "%.*s", (int)l->name.n, l->name.p);
         s->depth = m->scopes[parent].depth + 1;
         g_mangle(s->name, m->scopes[parent].name, name);
+        tw_diag_origin(m->diags, file, pos->file, pos->line, pos->col, "in the sub-graph %s", s->name);
     }
     return n;
 }
@@ -275,7 +281,6 @@ static void look_up_scope(g_parser_t *p, uint32_t scope)
 {
     g_model_t *m = p->m;
     const g_local_t *l = &p->locals[scope];
-    const unsigned errors = m->diags->errors;
     check_numbers(m, l);
     for (uint32_t i = l->first_node; i < l->end_node; i++) {
         g_node_t *n = &m->nodes[i];
@@ -285,9 +290,6 @@ static void look_up_scope(g_parser_t *p, uint32_t scope)
     }
     for (uint32_t i = l->first_arc; i < l->end_arc; i++) {
         look_up_arc(p, scope, &m->arcs[i]);
-    }
-    if (scope > 0 && m->diags->errors > errors) {
-        g_note(m, &m->scopes[scope].pos, "in the sub-graph %s used here", m->scopes[scope].name);
     }
 }
 

@@ -46,6 +46,10 @@ static inline void say_diags(say_t *s, const tw_diags_t *d)
 {
     for (unsigned i = 0; i < d->n; i++) {
         const tw_diag_t *r = &d->rows[i];
+        for (uint8_t o = r->note ? 0 : r->origin; o != 0; o = d->origins[o - 1].origin) {
+            const tw_diag_origin_t *from = &d->origins[o - 1];
+            say(s, "%s:%u:%u %s: ", from->file, from->line, from->col, from->text);
+        }
         say(s, "%s:%u:%u %s: %s\n", r->file, r->line, r->col,
             r->note      ? "note"
             : r->warning ? "warning"
@@ -170,6 +174,7 @@ static inline bool parse_files(const file_t *files, say_t *s)
     d = (tw_diags_t){0};
     const tw_text_source_t src = {(void *)(uintptr_t)files, read_memory};
     const bool ok = g_parse(&m, files[0].path, &src) && d.errors == 0;
+    tw_diag_origins_end(&d);
     s->n = 0;
     s->v[0] = 0;
     if (ok) {

@@ -1,4 +1,4 @@
-/* graphc_texts.c - the files of a graph: found in their folder or where -I says, and each kept once. */
+/* graphc_files.c - the files of a graph: found in their folder or where -I says, and each kept once. */
 #include "host_tools/graphc/graphc_parse_priv.h"
 #include <stdlib.h>
 
