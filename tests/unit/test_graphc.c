@@ -87,7 +87,10 @@ static void diagnose(const char *text, text_t *got)
         const tw_diag_t *d = &out.diags.rows[i];
         char line[400];
         const int n = snprintf(line, sizeof line, "==> %u:%u %s: %s\n", d->line, d->col,
-                               d->warning ? "warning" : "error", d->text);
+                               d->note      ? "note"
+                               : d->warning ? "warning"
+                                            : "error",
+                               d->text);
         add(got, line, (size_t)n);
     }
     if (ok) {
