@@ -208,7 +208,7 @@ static void test_S0_L204_defaults_of_the_scheduler(void **state)
     (void)state;
     parse_ok(";\n");
     assert_int_equal(model.control.location, 0);     /* L208: all in RAM */
-    assert_int_equal(model.control.debug_script, 0); /* L217 */
+    assert_int_equal(model.control.debug_script, 0); /* L218 */
     assert_int_equal(model.control.sched_return, 3); /* L221 */
     assert_int_equal(model.control.processors, 1);   /* L222 */
     assert_int_equal(model.control.map_vid, 0);      /* L223 */
