@@ -239,6 +239,8 @@ uint32_t g_node_hash(const tw_node_manifest_t *x);
 uint8_t *g_emit(g_model_t *m, uint32_t sequence, uint32_t *bytes);
 char *g_report(const g_model_t *m, uint32_t image_bytes);
 char *g_report_json(const g_model_t *m, uint32_t image_bytes);
+/** The planned graph as Graphviz text, malloc'ed. */
+char *g_draw(const g_model_t *m);
 
 /** The whole compiler over any source of texts; `platform` is read already. */
 bool g_compile(const char *path, const tw_graphc_opts_t *opts, const tw_platform_t *platform,
