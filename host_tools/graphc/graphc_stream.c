@@ -115,8 +115,8 @@ uint32_t g_format_like(g_model_t *m, const g_pos_t *pos, const g_format_t *f)
             return i;
         }
     }
-    const bool room = m->n_formats < m->cap_formats ||
-                      g_grow(&m->formats, m->cap_formats, &m->cap_formats, sizeof *m->formats);
+    const bool room =
+        m->n_formats < m->cap_formats || g_grow(&m->formats, m->cap_formats, &m->cap_formats, sizeof *m->formats);
     if (m->n_formats >= G_FORMATS_MAX || !room) {
         g_error(m, pos, "no room for one more format: the graph has %u", m->n_formats);
         return G_NONE;
