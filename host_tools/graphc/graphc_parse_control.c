@@ -96,10 +96,12 @@ bool g_read_include(g_parser_t *p)
     if (p->m->n_texts >= 256) {
         return g_fail(p, &tok, "more than 256 files");
     }
+    const tw_text_t *from = p->t;
     if (!g_open_text(p, path)) {
         tw_text_error(p->t, &tok, "cannot read '%s'", path);
         return false;
     }
+    tw_diag_origin(p->m->diags, p->t->file, from->file, from->line, tok.col, "included here");
     return true;
 }
 
