@@ -1,5 +1,5 @@
 /* graphc_data.c - data lines "N type; v1 .. vN": numbers of the text to little-endian bytes. Knows no tag. */
-#include "host_tools/graphc/graphc_priv.h"
+#include "host_tools/graphc/graphc_parse_priv.h"
 #include <math.h>
 #include <stdlib.h>
 

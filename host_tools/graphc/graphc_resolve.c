@@ -34,16 +34,6 @@ static void check_format(g_model_t *m, g_format_t *f)
     f->samples = (uint32_t)(payload / bits);
 }
 
-/* Index of format `id`, or 0 after an error. */
-static uint32_t format_index(g_model_t *m, const g_pos_t *pos, uint32_t id)
-{
-    if (id > 255 || m->format_of[id] == G_NONE) {
-        g_error(m, pos, "format %u is not declared", id);
-        return 0;
-    }
-    return m->format_of[id];
-}
-
 /* ---- IOs ---------------------------------------------------------------------------- */
 
 static bool offers(const tw_options_t *o, double v)
@@ -83,7 +73,6 @@ static void check_io(g_model_t *m, g_io_t *io)
             io->manifest = &p->ios[i];
         }
     }
-    io->format = (uint8_t)format_index(m, &io->pos, io->format);
     if (io->manifest == NULL) {
         g_error(m, &io->pos, "stream_io %u: the platform has no IO with hwid %u", io->id, io->hwid);
         return;
@@ -185,54 +174,6 @@ static void check_node(g_model_t *m, g_node_t *n)
     if (n->own_script == G_NONE && strcmp(x->name, "arm_stream_script") == 0) {
         g_error(m, &n->pos, "a script node needs script_code or script_assembler");
     }
-    if (n->script != G_NONE) {
-        if (m->script_of[n->script] == G_NONE) {
-            g_error(m, &n->script_pos, "script %u is not declared", n->script);
-        } else {
-            n->script = m->script_of[n->script];
-        }
-    }
-}
-
-/* ---- scripts ------------------------------------------------------------------------------ */
-
-/* Shared scripts take the places their numbers say, since code calls them by number; nodes' own follow. */
-static void order_scripts(g_model_t *m)
-{
-    uint32_t shared = 0;
-    for (uint32_t i = 0; i < m->n_scripts; i++) {
-        shared += m->scripts[i].id != G_NONE;
-        if (!m->scripts[i].has_code) {
-            g_error(m, &m->scripts[i].pos, "script without script_code or script_assembler");
-        }
-    }
-    for (uint32_t i = 0; i < m->n_scripts; i++) {
-        const g_script_t *s = &m->scripts[i];
-        if (s->id != G_NONE && s->id >= shared) {
-            g_error(m, &s->pos, "script %u, but there are %u shared scripts: they are numbered from 0 without gaps",
-                    s->id, shared);
-            return;
-        }
-    }
-    g_script_t *sorted = calloc(m->n_scripts > 0 ? m->n_scripts : 1, sizeof *sorted);
-    if (sorted == NULL) {
-        tw_diag(m->diags, false, NULL, 0, 0, "out of memory");
-        return;
-    }
-    uint32_t own = shared;
-    for (uint32_t i = 0; i < m->n_scripts; i++) {
-        const g_script_t *s = &m->scripts[i];
-        const uint32_t to = s->id != G_NONE ? s->id : own++;
-        sorted[to] = *s;
-        if (s->id != G_NONE) {
-            m->script_of[s->id] = to;
-        } else {
-            m->nodes[s->node].own_script = to;
-        }
-    }
-    free(m->scripts);
-    m->scripts = sorted;
-    m->cap_scripts = m->n_scripts;
 }
 
 /* ---- arcs ------------------------------------------------------------------------------------- */
@@ -269,25 +210,14 @@ static void check_formats_of_node(g_model_t *m, const g_end_t *e, const tw_node_
     }
 }
 
-/* A type the platform has is no misspelling: its node is missing, or was refused already. */
-static void refuse_node(g_model_t *m, const g_end_t *e)
-{
-    const char *near = find_type(m, &e->type) == NULL ? nearest_type(m, &e->type) : NULL;
-    g_error(m, &e->pos, "node %.*s %u is not declared%s%s%s", (int)e->type.n, e->type.p, e->inst,
-            near != NULL ? ", did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "");
-}
-
 /* Connect one end. `tx` is the direction the node's port must have. */
 static bool connect_end(g_model_t *m, uint32_t arc, g_end_t *e, bool tx)
 {
-    e->node = g_find_node(m, e->type.p, e->type.n, e->inst);
     if (e->node == G_NONE) {
-        refuse_node(m, e);
         return false;
     }
     g_node_t *n = &m->nodes[e->node];
     const tw_node_manifest_t *x = n->manifest;
-    e->format = format_index(m, &e->pos, e->format);
     if (x == NULL || m->n_formats == 0) {
         return false;
     }
@@ -334,22 +264,16 @@ static void connect_io(g_model_t *m, uint32_t index, g_arc_t *a)
 {
     const bool in = a->kind == G_ARC_IN;
     g_end_t *node = in ? &a->to : &a->from;
-    g_end_t *edge = in ? &a->from : &a->to;
-    edge->node = G_IO;
     const bool connected = connect_end(m, index, node, !in);
-    const uint32_t io_id = a->io;
-    a->io = m->io_of[io_id];
     if (a->io == G_NONE) {
-        g_error(m, &a->pos, "stream_io %u is not declared", io_id);
         return;
     }
     g_io_t *io = &m->ios[a->io];
     if (io->arc != G_NONE) {
-        g_error(m, &a->pos, "stream_io %u is connected already, in line %u", io_id, m->arcs[io->arc].pos.line);
+        g_error(m, &a->pos, "stream_io %u is connected already, in line %u", io->id, m->arcs[io->arc].pos.line);
         return;
     }
     io->arc = index;
-    edge->format = io->format;
     if (io->manifest != NULL && io->manifest->direction != !in) {
         g_error(m, &a->pos, "%s is an %s of the graph", io->manifest->name,
                 io->manifest->direction ? "output" : "input");
@@ -382,12 +306,7 @@ static void connect_arc(g_model_t *m, uint32_t index)
     if (a->by_domain && m->n_formats > 0) {
         flow_by_domain(m, a);
     }
-    if (a->script != G_NONE) {
-        if (m->script_of[a->script] == G_NONE) {
-            g_error(m, &a->pos, "script %u is not declared", a->script);
-        }
-        a->script = m->script_of[a->script];
-    } else if (a->underflow == 3 || a->overflow == 3) {
+    if (a->script == G_NONE && (a->underflow == 3 || a->overflow == 3)) {
         g_error(m, &a->pos, "flow error code 3 runs a script: arc_script is missing");
     }
     if (a->debug_page * 16u + a->debug_reg > 255) {
@@ -470,7 +389,6 @@ static void check_manifest_arcs(g_model_t *m, const tw_node_manifest_t *x)
 
 bool g_resolve(g_model_t *m)
 {
-    const unsigned errors = m->diags->errors;
     for (unsigned i = 0; i < m->platform->n_nodes; i++) {
         check_manifest_arcs(m, &m->platform->nodes[i]);
     }
@@ -485,7 +403,6 @@ bool g_resolve(g_model_t *m)
             }
         }
     }
-    order_scripts(m);
     for (uint32_t i = 0; i < m->n_nodes; i++) {
         check_node(m, &m->nodes[i]);
     }
@@ -498,7 +415,7 @@ bool g_resolve(g_model_t *m)
     for (uint32_t i = 0; i < m->n_arcs; i++) {
         connect_arc(m, i);
     }
-    if (m->diags->errors != errors) {
+    if (m->diags->errors > 0) {
         return false; /* what follows would only repeat it */
     }
     for (uint32_t i = 0; i < m->n_nodes; i++) {
@@ -509,5 +426,5 @@ bool g_resolve(g_model_t *m)
             g_error(m, &m->ios[i].pos, "stream_io %u is not connected to a node", m->ios[i].id);
         }
     }
-    return m->diags->errors == errors;
+    return m->diags->errors == 0;
 }
