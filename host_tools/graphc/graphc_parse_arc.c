@@ -124,3 +124,9 @@ bool g_read_arc_script(g_parser_t *p)
 {
     return g_take_script_id(p, &g_arc_here(p)->script);
 }
+
+bool g_read_no_convert(g_parser_t *p)
+{
+    g_arc_here(p)->no_convert = true;
+    return true;
+}
