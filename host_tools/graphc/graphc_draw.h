@@ -14,6 +14,7 @@ typedef struct tw_pic_node {
     char words[TW_PIC_WORDS]; /* "preset 1, 22 B of parameters" */
     char tip[TW_PIC_TIP];
     uint32_t scope; /* sub-graph it stands in, 0 the graph */
+    uint32_t row;   /* after tw_pic_fold() */
     bool inserted;  /* by the compiler */
     uint8_t rx, tx; /* its ports are numbered at the arrows when there are several */
 } tw_pic_node_t;
@@ -23,6 +24,7 @@ typedef struct tw_pic_io {
     char words[TW_PIC_WORDS]; /* "audio_in, hwid 4" */
     char tip[TW_PIC_TIP];
     bool out;
+    uint32_t row; /* after tw_pic_fold() */
 } tw_pic_io_t;
 
 typedef struct tw_pic_arc {
@@ -47,13 +49,19 @@ typedef struct tw_pic {
     tw_pic_arc_t *arcs;
     tw_pic_scope_t *scopes; /* 0 is the graph itself */
     uint32_t n_nodes, n_ios, n_arcs, n_scopes;
+    uint32_t n_rows; /* after tw_pic_fold(): 1 when it is not folded */
 } tw_pic_t;
 
 /** Room for so many; false when memory is out. */
 bool tw_pic_open(tw_pic_t *p, uint32_t nodes, uint32_t ios, uint32_t arcs, uint32_t scopes);
 void tw_pic_close(tw_pic_t *p);
-/** The picture as Graphviz text, malloc'ed; NULL when memory is out. */
-char *tw_pic_dot(const tw_pic_t *p);
+/**
+ * A graph much longer than wide goes into rows, as text goes into lines; sub-graphs are left whole.
+ * @return false when memory is out
+ */
+bool tw_pic_fold(tw_pic_t *p);
+/** The picture as Graphviz text, malloc'ed; NULL when memory is out. Folds it first. */
+char *tw_pic_dot(tw_pic_t *p);
 
 typedef struct tw_pic_format {
     uint32_t frame_bytes, raw, channels, interleave, domain, unit;

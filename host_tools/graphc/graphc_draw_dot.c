@@ -11,6 +11,7 @@ enum { DEPTH_MAX = 16, FEW = 12, MANY = 40 }; /* nodes that get large letters; f
 #define INSERTED_LOOK "fillcolor=\"#FFF3C4\" color=\"#9A6B00\" style=\"filled,rounded,dashed\""
 #define IN_LOOK "fillcolor=\"#DFF3E3\" color=\"#2E7D46\""
 #define OUT_LOOK "fillcolor=\"#FBE3DC\" color=\"#A8492C\""
+#define DELAYED_LOOK " style=dashed color=\"#7A2E8E\" fontcolor=\"#7A2E8E\""
 #define SCOPE_LOOK "style=\"rounded,filled\" fillcolor=\"#F6F6F6\" color=\"#8A8A8A\""
 
 bool tw_pic_open(tw_pic_t *p, uint32_t nodes, uint32_t ios, uint32_t arcs, uint32_t scopes)
@@ -81,19 +82,18 @@ static int node_points(const tw_pic_t *p)
 
 static void say_label(g_text_t *t, const tw_pic_t *p, const char *name, const char *second, const char *third)
 {
-    const int small = node_points(p) - 2;
+    const char *const lines[] = {second, third};
     g_say(t, "label=<<b>");
     say_html(t, name);
-    g_say(t, "</b><font point-size=\"%d\">", small);
-    if (second[0] != 0) {
-        g_say(t, "<br/>");
-        say_html(t, second);
+    g_say(t, "</b>");
+    for (size_t i = 0; i < TW_COUNT(lines); i++) {
+        if (lines[i][0] != 0) { /* an empty font is an error to Graphviz */
+            g_say(t, "<br/><font point-size=\"%d\">", node_points(p) - 2);
+            say_html(t, lines[i]);
+            g_say(t, "</font>");
+        }
     }
-    if (third[0] != 0) {
-        g_say(t, "<br/>");
-        say_html(t, third);
-    }
-    g_say(t, "</font>>");
+    g_say(t, ">");
 }
 
 /* "node filter.0": what screen readers say, and one name space for nodes and IOs. */
@@ -159,13 +159,52 @@ static uint8_t ports(const tw_pic_t *p, uint32_t end, bool tx)
     return (end & TW_PIC_IO) != 0 ? 1 : tx ? p->nodes[end].tx : p->nodes[end].rx;
 }
 
-static void say_arc(g_text_t *t, const tw_pic_t *p, const tw_pic_arc_t *a)
+static uint32_t row_of(const tw_pic_t *p, uint32_t end)
+{
+    return (end & TW_PIC_IO) != 0 ? p->ios[end & ~TW_PIC_IO].row : p->nodes[end].row;
+}
+
+static bool crosses(const tw_pic_t *p, const tw_pic_arc_t *a)
+{
+    return row_of(p, a->from) != row_of(p, a->to);
+}
+
+/* An arc to another row ends in a circle here and begins in one there, as between the sheets of a drawing. */
+static void say_circle(g_text_t *t, const tw_pic_arc_t *a, uint32_t number, bool end)
+{
+    g_say(t,
+          "  \"%s %u\" [shape=circle style=filled fillcolor=white color=\"#505050\" margin=\"0.02\" height=0.2 "
+          "label=\"%u\" tooltip=",
+          end ? "to" : "from", number, number);
+    say_quoted(t, a->tip);
+    g_say(t, "]\n");
+}
+
+static void say_half(g_text_t *t, const tw_pic_t *p, const tw_pic_arc_t *a, uint32_t number)
+{
+    g_say(t, "  \"from %u\" -> ", number);
+    say_id(t, p, a->to);
+    g_say(t, " [%s", a->delayed ? DELAYED_LOOK : "");
+    if (ports(p, a->to, false) > 1) {
+        g_say(t, " headlabel=\" %u \"", a->to_port);
+    }
+    g_say(t, " tooltip=");
+    say_quoted(t, a->tip);
+    g_say(t, "]\n");
+}
+
+/* `number` of its circles, 0: it stays in its row. */
+static void say_arc(g_text_t *t, const tw_pic_t *p, const tw_pic_arc_t *a, uint32_t number)
 {
     const bool few = p->n_nodes <= FEW;
     g_say(t, "  ");
     say_id(t, p, a->from);
     g_say(t, " -> ");
-    say_id(t, p, a->to);
+    if (number > 0) {
+        g_say(t, "\"to %u\"", number);
+    } else {
+        say_id(t, p, a->to);
+    }
     g_say(t, " [label=<");
     say_html(t, a->format);
     g_say(t, "<br/>");
@@ -178,10 +217,10 @@ static void say_arc(g_text_t *t, const tw_pic_t *p, const tw_pic_arc_t *a)
     if (ports(p, a->from, true) > 1) {
         g_say(t, " taillabel=\" %u \"", a->from_port);
     }
-    if (ports(p, a->to, false) > 1) {
+    if (number == 0 && ports(p, a->to, false) > 1) {
         g_say(t, " headlabel=\" %u \"", a->to_port);
     }
-    g_say(t, "%s tooltip=", a->delayed ? " style=dashed color=\"#7A2E8E\" fontcolor=\"#7A2E8E\" constraint=false" : "");
+    g_say(t, "%s%s tooltip=", a->delayed ? DELAYED_LOOK : "", a->delayed && number == 0 ? " constraint=false" : "");
     say_quoted(t, a->tip);
     g_say(t, " labeltooltip=");
     say_quoted(t, a->tip);
@@ -302,6 +341,9 @@ static void say_legend(g_text_t *t, const tw_pic_t *p)
     if (p->n_nodes > FEW) {
         g_say(t, "<td>at an arrow: format, bytes of a frame / of the buffer</td>");
     }
+    if (p->n_rows > 1) {
+        g_say(t, "<td>in a circle: goes on at the same number</td>");
+    }
     if (delayed) {
         g_say(t, "<td><font color=\"#7A2E8E\">dashed: delayed</font></td>");
     }
@@ -330,23 +372,67 @@ static void say_frame(g_text_t *t, const tw_pic_t *p)
           arc_points, arc_points);
 }
 
-char *tw_pic_dot(const tw_pic_t *p)
+/* Everything of one row: Graphviz keeps what a box holds together, and the box is not drawn. */
+static void say_row(g_text_t *t, const tw_pic_t *p, uint32_t row, const uint32_t *numbers)
+{
+    g_say(t, "  subgraph cluster_row_%u { style=invis label=\"\"\n", row);
+    for (uint32_t i = 0; i < p->n_ios; i++) {
+        if (p->ios[i].row == row) {
+            say_io(t, p, i);
+        }
+    }
+    for (uint32_t i = 0; i < p->n_nodes; i++) {
+        if (p->nodes[i].row == row) {
+            say_node(t, p, i, 2);
+        }
+    }
+    for (uint32_t i = 0; i < p->n_arcs; i++) {
+        const tw_pic_arc_t *a = &p->arcs[i];
+        if (numbers[i] > 0 && row_of(p, a->from) == row) {
+            say_circle(t, a, numbers[i], true);
+        }
+        if (numbers[i] > 0 && row_of(p, a->to) == row) {
+            say_circle(t, a, numbers[i], false);
+        }
+    }
+    g_say(t, "  }\n");
+}
+
+static void say_body(g_text_t *t, const tw_pic_t *p, const inside_t *in, uint32_t *numbers)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->n_arcs; i++) {
+        numbers[i] = crosses(p, &p->arcs[i]) ? ++n : 0;
+    }
+    if (p->n_rows > 1) {
+        for (uint32_t row = p->n_rows; row-- > 0;) { /* Graphviz stacks from below */
+            say_row(t, p, row, numbers);
+        }
+    } else {
+        for (uint32_t i = 0; i < p->n_ios; i++) {
+            say_io(t, p, i);
+        }
+        say_scopes(t, p, in);
+    }
+    for (uint32_t i = 0; i < p->n_arcs; i++) {
+        say_arc(t, p, &p->arcs[i], numbers[i]);
+        if (numbers[i] > 0) {
+            say_half(t, p, &p->arcs[i], numbers[i]);
+        }
+    }
+}
+
+char *tw_pic_dot(tw_pic_t *p)
 {
     g_text_t t = {0};
     inside_t in = {0};
-    if (!sort_inside(&in, p)) {
-        free_inside(&in);
-        return NULL;
+    uint32_t *numbers = calloc((size_t)p->n_arcs + 1, sizeof *numbers);
+    if (numbers != NULL && sort_inside(&in, p) && tw_pic_fold(p)) {
+        say_frame(&t, p);
+        say_body(&t, p, &in, numbers);
+        g_say(&t, "}\n");
     }
-    say_frame(&t, p);
-    for (uint32_t i = 0; i < p->n_ios; i++) {
-        say_io(&t, p, i);
-    }
-    say_scopes(&t, p, &in);
-    for (uint32_t i = 0; i < p->n_arcs; i++) {
-        say_arc(&t, p, &p->arcs[i]);
-    }
-    g_say(&t, "}\n");
     free_inside(&in);
+    free(numbers);
     return g_text_take(&t);
 }
