@@ -225,6 +225,19 @@ static bool place_fixed(plan_t *p, const g_pos_t *pos, uint8_t vid, uint64_t byt
     return true;
 }
 
+/* The text's word for a place: it counts as static bytes, or as scratch behind them when the text says so. */
+static bool keep_placed(plan_t *p, const g_pos_t *pos, uint8_t vid, uint32_t at, uint64_t bytes, uint8_t *bank)
+{
+    region_t *r = region(p, pos, vid);
+    if (r == NULL) {
+        return false;
+    }
+    const uint64_t end = at + bytes, used = end > r->base ? end - r->base : 0;
+    r->fixed = r->fixed > used ? r->fixed : used;
+    *bank = r->bank->vid;
+    return fits(p, pos, r, r->fixed);
+}
+
 static const g_format_t *format_of_arc(const g_model_t *m, const g_node_t *n, unsigned slot)
 {
     const g_arc_t *a = &m->arcs[n->arcs[slot]];
@@ -262,12 +275,16 @@ static void plan_blocks(plan_t *p, g_node_t *n)
     uint64_t scratch[256] = {0}; /* of this node, by region */
     for (unsigned i = 0; i < n->manifest->n_mem; i++) {
         const tw_node_mem_manifest_t *x = &n->manifest->mem[i];
-        const uint64_t bytes = block_bytes(m, n, x, n->e[i]);
+        const uint64_t bytes = n->sized >> i & 1 ? n->block_bytes[i] : block_bytes(m, n, x, n->e[i]);
         if (bytes == 0) {
             g_error(m, &n->pos, "memory block %u of %s has no size, or more than 4 GB", i, n->manifest->name);
             continue;
         }
         n->block_bytes[i] = (uint32_t)bytes;
+        if (n->placed >> i & 1) {
+            (void)keep_placed(p, &n->pos, n->vid[i], n->block_at[i], bytes, &n->block_vid[i]);
+            continue;
+        }
         if (x->type != 1 || thread == THREADS) {
             (void)place_fixed(p, &n->pos, n->vid[i], bytes, block_align(x), &n->block_at[i], &n->block_vid[i]);
             continue;
@@ -287,7 +304,9 @@ static void plan_io(plan_t *p, g_io_t *io)
     const double frames = floor(io->manifest->buffer_allocation + 0.5);
     uint8_t bank;
     io->buffer_bytes = (uint32_t)frames * p->m->formats[io->format].frame_bytes;
-    if (io->buffer_bytes > 0) {
+    if (io->buffer_bytes > 0 && io->placed) {
+        (void)keep_placed(p, &io->pos, io->buffer_vid, io->buffer_at, io->buffer_bytes, &io->buffer_vid);
+    } else if (io->buffer_bytes > 0) {
         (void)place_fixed(p, &io->pos, 0, io->buffer_bytes, 8, &io->buffer_at, &bank);
     }
 }
@@ -302,9 +321,11 @@ static void plan_arc(plan_t *p, g_arc_t *a)
         g_error(p->m, &a->pos, "arc buffer of %g bytes", bytes);
         return;
     }
-    a->bytes = a->lock ? 8 : tw_round_up((uint32_t)bytes, 4);
+    a->bytes = a->sized ? a->bytes : tw_round_up((uint32_t)bytes, 4);
     a->fill_bytes = a->delay * from;
-    if (place_fixed(p, &a->pos, a->vid, a->bytes, 8, &a->at, &a->bank) && a->fill_bytes > 0) {
+    const bool ok = a->placed ? keep_placed(p, &a->pos, a->vid, a->at, a->bytes, &a->bank)
+                              : place_fixed(p, &a->pos, a->vid, a->bytes, 8, &a->at, &a->bank);
+    if (ok && a->fill_bytes > 0) {
         g_model_t *m = p->m;
         a->fill_at = tw_round_up(m->n_params, 8);
         while (m->cap_params < a->fill_at + a->fill_bytes) {
@@ -365,7 +386,7 @@ static void move_scratch(plan_t *p, g_node_t *n)
     const uint32_t thread = thread_of(p->m, n);
     for (unsigned i = 0; i < n->manifest->n_mem && thread != THREADS; i++) {
         const uint8_t of = p->of_vid[n->vid[i]];
-        if (n->manifest->mem[i].type == 1 && of != 0) {
+        if (n->manifest->mem[i].type == 1 && of != 0 && (n->placed >> i & 1) == 0) {
             n->block_at[i] += (uint32_t)p->regions[of - 1].thread_base[thread];
         }
     }
@@ -379,6 +400,23 @@ static void keep_banks(plan_t *p)
         if (r->map == NULL && (r->fixed > 0 || r->working > 0 || r->bank->vid == 0)) {
             const uint64_t fixed = r->working > 0 ? (r->fixed + 15) & ~15ull : r->fixed;
             m->banks[m->n_banks++] = (g_bank_t){r->bank, (uint32_t)fixed, (uint32_t)r->working};
+        }
+    }
+}
+
+/* memory_plan has the last word on a bank. */
+static void keep_rooms(plan_t *p)
+{
+    g_model_t *m = p->m;
+    for (uint32_t i = 0; i < m->n_rooms; i++) {
+        const g_room_t *room = &m->rooms[i];
+        region_t *r = region(p, &room->pos, room->vid);
+        if (r != NULL && (uint64_t)room->fixed + room->working < r->fixed + r->working) {
+            g_error(m, &room->pos, "memory_plan: bank %u holds %llu bytes", room->vid,
+                    (unsigned long long)(r->fixed + r->working));
+        } else if (r != NULL) {
+            r->fixed = room->fixed;
+            r->working = room->working;
         }
     }
 }
@@ -408,6 +446,7 @@ static void plan_memory(plan_t *p)
     for (uint32_t i = 0; i < m->n_nodes; i++) {
         move_scratch(p, &m->nodes[i]);
     }
+    keep_rooms(p);
     keep_banks(p);
     m->state_bytes = 20 + 16 * m->n_nodes + 16 * m->n_arcs;
     for (uint32_t i = 0; i < m->n_banks; i++) {

@@ -298,7 +298,8 @@ static void connect_arc(g_model_t *m, uint32_t index)
         connect_io(m, index, a);
     } else {
         const bool from = connect_end(m, index, &a->from, true);
-        const bool to = connect_end(m, index, &a->to, false);
+        const bool to = !a->lock && connect_end(m, index, &a->to, false);
+        a->to.slot = a->lock ? a->from.slot : a->to.slot;
         if (from && to) {
             same_stream(m, &a->pos, &m->formats[a->from.format], &m->formats[a->to.format]);
         }
