@@ -201,7 +201,8 @@ void g_connect(g_model_t *m)
             connect_io(m, i, a);
         } else {
             (void)connect_end(m, i, &a->from, true);
-            (void)connect_end(m, i, &a->to, false);
+            (void)(a->lock || connect_end(m, i, &a->to, false));
+            a->to.slot = a->lock ? a->from.slot : a->to.slot;
         }
         check_attributes(m, a);
     }

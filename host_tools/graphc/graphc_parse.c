@@ -48,6 +48,7 @@ static void close_record(g_parser_t *p, bool by_end)
     }
     p->in = IN_TOP;
     p->script = G_NONE;
+    p->has_pool = false;
 }
 
 static bool end_block(g_parser_t *p)
@@ -68,6 +69,9 @@ static bool end_block(g_parser_t *p)
         return true;
     case LINES_CODE:
         return g_code_end(p);
+    case LINES_POOL:
+        p->has_pool = true;
+        return true;
     case LINES_ASM:
         return g_asm_end(p);
     case LINES_FORMATS:
@@ -240,6 +244,7 @@ static bool read_line(g_parser_t *p)
         break;
     case LINES_DATA:
     case LINES_CODE:
+    case LINES_POOL:
         if (is_include) {
             break;
         }
@@ -249,7 +254,7 @@ static bool read_line(g_parser_t *p)
             p->has_tag = true;
             return false;
         }
-        return p->lines == LINES_DATA ? g_data_line(p) : g_code_line(p);
+        return p->lines == LINES_DATA ? g_data_line(p) : p->lines == LINES_CODE ? g_code_line(p) : g_pool_line(p);
     case LINES_ASM:
         return g_asm_line(p);
     case LINES_FORMATS:

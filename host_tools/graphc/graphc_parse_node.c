@@ -70,7 +70,7 @@ bool g_read_node_name(g_parser_t *p)
     return g_take_symbol(p, &tok) && tw_tok_copy(&tok, g_node_here(p)->name, sizeof g_node_here(p)->name);
 }
 
-static bool take_block(g_parser_t *p, uint32_t *block)
+bool g_take_block(g_parser_t *p, uint32_t *block)
 {
     g_node_t *n = g_node_here(p);
     tw_tok_t at;
@@ -88,7 +88,7 @@ static bool take_block(g_parser_t *p, uint32_t *block)
 bool g_read_malloc_e(g_parser_t *p)
 {
     uint32_t e, block = 0;
-    if (!g_take_u32(p, "bytes", 0, 0x7FFFFFFF, &e) || (g_more(p) && !take_block(p, &block))) {
+    if (!g_take_u32(p, "bytes", 0, 0x7FFFFFFF, &e) || (g_more(p) && !g_take_block(p, &block))) {
         return false;
     }
     g_node_here(p)->e[block] = e;
@@ -98,7 +98,7 @@ bool g_read_malloc_e(g_parser_t *p)
 bool g_read_map_hwblock(g_parser_t *p)
 {
     uint32_t block, vid;
-    if (!take_block(p, &block) || !g_take_u32(p, "VID", 0, 254, &vid)) {
+    if (!g_take_block(p, &block) || !g_take_u32(p, "VID", 0, 254, &vid)) {
         return false;
     }
     g_node_here(p)->vid[block] = (uint8_t)vid;

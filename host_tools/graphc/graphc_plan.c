@@ -52,7 +52,9 @@ static uint32_t block_align(const tw_node_mem_manifest_t *x)
 static void size_blocks(g_model_t *m, g_node_t *n)
 {
     for (unsigned i = 0; i < n->manifest->n_mem; i++) {
-        n->block_bytes[i] = block_bytes(m, n, &n->manifest->mem[i], n->e[i]);
+        if ((n->sized >> i & 1u) == 0) {
+            n->block_bytes[i] = block_bytes(m, n, &n->manifest->mem[i], n->e[i]);
+        }
         if (n->block_bytes[i] == 0) {
             g_error(m, &n->pos, "memory block %u of %s has no size, or more than 4 GB", i, n->manifest->name);
         }
@@ -75,7 +77,9 @@ static void size_arc(g_model_t *m, g_arc_t *a)
         g_error(m, &a->pos, "arc buffer of %g bytes", bytes);
         return;
     }
-    a->bytes = a->lock ? 8 : tw_round_up((uint32_t)bytes, arc_align(a) > 8 ? arc_align(a) : 4);
+    if (!a->sized) {
+        a->bytes = a->lock ? 8 : tw_round_up((uint32_t)bytes, arc_align(a) > 8 ? arc_align(a) : 4);
+    }
     a->fill_bytes = a->delay * from;
     if (a->fill_bytes % to != 0) {
         g_error(m, &a->pos, "arc_delay %u: %u bytes are no whole number of the consumer's frames of %u bytes", a->delay,

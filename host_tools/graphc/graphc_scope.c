@@ -88,6 +88,8 @@ static void look_up_arc(g_model_t *m, g_arc_t *a)
     if (edge != &a->to) {
         look_up_end(m, &a->to);
     }
+    /* no port receives and transmits: from a port to itself is the node's lock, by its name */
+    a->lock = edge == NULL && a->from.node != G_NONE && a->from.node == a->to.node && a->from.port == a->to.port;
     if (edge != NULL) {
         a->io = index_of(m, &a->pos, "stream_io", m->io_of, a->io);
         edge->node = G_IO;
