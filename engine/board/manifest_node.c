@@ -9,7 +9,7 @@ typedef struct reader {
     tw_text_t *t;
     int mem, arc;
     unsigned bare; /* bare lines seen: developer, name */
-    bool has_node_mem;
+    bool has_node_mem, has_min_arcs;
     bool has_arc_direction[16];
 } reader_t;
 
@@ -72,6 +72,13 @@ static bool read_nb_arcs(reader_t *r)
 {
     return take_u8(r, "number of receive arcs", 0, 15, &r->m->rx) &&
            take_u8(r, "number of transmit arcs", 0, 15, &r->m->tx);
+}
+
+static bool read_min_arcs(reader_t *r)
+{
+    r->has_min_arcs = true;
+    return take_u8(r, "least number of receive arcs", 0, 15, &r->m->rx_min) &&
+           take_u8(r, "least number of transmit arcs", 0, 15, &r->m->tx_min);
 }
 
 static int architecture(const char *name, size_t n)
@@ -422,6 +429,13 @@ bool tw_node_manifest_parse(tw_node_manifest_t *m, tw_text_t *t)
     }
     if (t->diags->errors == errors && m->rx + m->tx > (int)TW_COUNT(m->arcs)) {
         tw_diag(t->diags, false, t->file, 0, 0, "node has %d arcs, at most %zu", m->rx + m->tx, TW_COUNT(m->arcs));
+    }
+    if (!r.has_min_arcs) {
+        m->rx_min = m->rx;
+        m->tx_min = m->tx;
+    } else if (t->diags->errors == errors && (m->rx_min > m->rx || m->tx_min > m->tx)) {
+        tw_diag(t->diags, false, t->file, 0, 0, "node_min_arcs %d %d is more than node_nb_arcs %d %d", m->rx_min,
+                m->tx_min, m->rx, m->tx);
     }
     for (unsigned i = 0; i < TW_COUNT(m->arcs); i++) {
         if (!r.has_arc_direction[i]) {

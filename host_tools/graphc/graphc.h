@@ -36,5 +36,5 @@ enum {
  */
 bool tw_decompile(const uint8_t *image, uint32_t bytes, const tw_platform_t *platform, unsigned flags, char **text,
                   tw_diags_t *diags);
-/** Print diagnostics as file:line:col, the line and a caret. */
+/** Print diagnostics as graphc_diag.h says; the texts are read again from their files. */
 void tw_diags_print(const tw_diags_t *d, void *file /* FILE* */, bool colour);

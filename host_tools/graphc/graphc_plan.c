@@ -1,4 +1,4 @@
-/* graphc_plan.c - schedule and addresses: which node when, which bytes where. Knows no word of the image.
+/* graphc_plan.c - addresses: which bytes where. Knows no word of the image.
  *
  * A bank as the device lays it out (offsets are what the image carries):
  *
@@ -10,115 +10,10 @@
  * thread has a base of its own. A part split off with memory_mapping is laid
  * out the same way inside its range and counts as static bytes of its bank.
  */
-#include "host_tools/graphc/graphc_priv.h"
+#include "host_tools/graphc/graphc_middle.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-/* ---- schedule ---------------------------------------------------------------- */
-
-typedef struct heap {
-    uint32_t *v;
-    uint32_t n;
-} heap_t;
-
-static void push(heap_t *h, uint32_t x)
-{
-    uint32_t at = h->n++;
-    for (; at > 0 && h->v[(at - 1) / 2] > x; at = (at - 1) / 2) {
-        h->v[at] = h->v[(at - 1) / 2];
-    }
-    h->v[at] = x;
-}
-
-static uint32_t pop(heap_t *h)
-{
-    const uint32_t least = h->v[0], x = h->v[--h->n];
-    uint32_t at = 0;
-    for (;;) {
-        uint32_t child = 2 * at + 1;
-        if (child >= h->n) {
-            break;
-        }
-        child += child + 1 < h->n && h->v[child + 1] < h->v[child];
-        if (h->v[child] >= x) {
-            break;
-        }
-        h->v[at] = h->v[child];
-        at = child;
-    }
-    h->v[at] = x;
-    return least;
-}
-
-/* Does the consumer have to wait for this arc's producer within a pass? */
-static bool orders(const g_arc_t *a)
-{
-    return !a->lock && a->delay == 0 && a->from.node != G_IO && a->to.node != G_IO;
-}
-
-static uint32_t receive_arcs(const g_node_t *n)
-{
-    return n->manifest->rx;
-}
-
-/* Walk back along unscheduled producers: after as many steps as there are nodes, we are on a loop. */
-static void report_loop(g_model_t *m, const uint32_t *waits)
-{
-    uint32_t at = 0;
-    while (waits[at] == 0) {
-        at++;
-    }
-    for (uint32_t step = 0; step < m->n_nodes; step++) {
-        const g_node_t *n = &m->nodes[at];
-        for (uint32_t i = 0; i < receive_arcs(n); i++) {
-            const g_arc_t *a = &m->arcs[n->arcs[i]];
-            if (orders(a) && waits[a->from.node] > 0) {
-                at = a->from.node;
-                break;
-            }
-        }
-    }
-    g_error(m, &m->nodes[at].pos, "node %s is in a loop: one of its arcs needs arc_delay", m->nodes[at].name);
-}
-
-/* Producers first, and otherwise as declared, so data flow through in one pass and texts control the order. */
-static bool schedule(g_model_t *m)
-{
-    uint32_t *waits = calloc(m->n_nodes, sizeof *waits);
-    heap_t ready = {.v = calloc(m->n_nodes, sizeof(uint32_t))};
-    m->order = calloc(m->n_nodes, sizeof *m->order);
-    m->place = calloc(m->n_nodes, sizeof *m->place);
-    uint32_t done = 0;
-    bool ok = waits != NULL && ready.v != NULL && m->order != NULL && m->place != NULL;
-    for (uint32_t i = 0; ok && i < m->n_arcs; i++) {
-        waits[m->arcs[i].to.node == G_IO ? 0 : m->arcs[i].to.node] += orders(&m->arcs[i]);
-    }
-    for (uint32_t i = 0; ok && i < m->n_nodes; i++) {
-        if (waits[i] == 0) {
-            push(&ready, i);
-        }
-    }
-    while (ok && ready.n > 0) {
-        const uint32_t i = pop(&ready);
-        const g_node_t *n = &m->nodes[i];
-        m->place[i] = done;
-        m->order[done++] = i;
-        for (uint32_t k = receive_arcs(n); k < (uint32_t)(n->manifest->rx + n->manifest->tx); k++) {
-            const g_arc_t *a = &m->arcs[n->arcs[k]];
-            if (orders(a) && --waits[a->to.node] == 0) {
-                push(&ready, a->to.node);
-            }
-        }
-    }
-    if (ok && done < m->n_nodes) {
-        report_loop(m, waits);
-        ok = false;
-    }
-    free(waits);
-    free(ready.v);
-    return ok;
-}
 
 /* ---- memory --------------------------------------------------------------------- */
 
@@ -225,32 +120,23 @@ static bool place_fixed(plan_t *p, const g_pos_t *pos, uint8_t vid, uint64_t byt
     return true;
 }
 
-/* The text's word for a place: it counts as static bytes, or as scratch behind them when the text says so. */
-static bool keep_placed(plan_t *p, const g_pos_t *pos, uint8_t vid, uint32_t at, uint64_t bytes, uint8_t *bank)
+/* Format at a port of the manifest; that of the first arc where the port is not in use. */
+static const g_format_t *format_of_arc(const g_model_t *m, const g_node_t *n, unsigned port)
 {
-    region_t *r = region(p, pos, vid);
-    if (r == NULL) {
-        return false;
-    }
-    const uint64_t end = at + bytes, used = end > r->base ? end - r->base : 0;
-    r->fixed = r->fixed > used ? r->fixed : used;
-    *bank = r->bank->vid;
-    return fits(p, pos, r, r->fixed);
-}
-
-static const g_format_t *format_of_arc(const g_model_t *m, const g_node_t *n, unsigned slot)
-{
+    const tw_node_manifest_t *x = n->manifest;
+    uint32_t slot = port < (unsigned)(x->rx + x->tx) ? g_slot_of(x, port) : 0;
+    const bool tx = slot >= x->rx;
+    const uint32_t k = tx ? slot - x->rx : slot;
+    slot = k < (tx ? n->tx : n->rx) ? k + (tx ? n->rx : 0) : 0;
     const g_arc_t *a = &m->arcs[n->arcs[slot]];
-    return &m->formats[slot < n->manifest->rx ? a->to.format : a->from.format];
+    return &m->formats[slot < n->rx ? a->to.format : a->from.format];
 }
 
 /* A + B channels + C rate + D frame + E, rounded up to the alignment. 0 = formula too large. */
 static uint64_t block_bytes(const g_model_t *m, const g_node_t *n, const tw_node_mem_manifest_t *x, uint32_t e)
 {
-    const unsigned arcs = n->manifest->rx + n->manifest->tx;
-    const g_format_t *b = format_of_arc(m, n, x->b_arc < arcs ? x->b_arc : 0);
-    const g_format_t *c = format_of_arc(m, n, x->c_arc < arcs ? x->c_arc : 0);
-    const g_format_t *d = format_of_arc(m, n, x->d_arc < arcs ? x->d_arc : 0);
+    const g_format_t *b = format_of_arc(m, n, x->b_arc), *c = format_of_arc(m, n, x->c_arc),
+                     *d = format_of_arc(m, n, x->d_arc);
     const double sum = ceil(x->a + x->b * b->channels + x->c * c->rate + x->d * d->frame_bytes + e);
     return sum < 4294967040.0 ? tw_round_up((uint32_t)sum, x->align > 4 ? x->align : 4) : 0;
 }
@@ -275,16 +161,12 @@ static void plan_blocks(plan_t *p, g_node_t *n)
     uint64_t scratch[256] = {0}; /* of this node, by region */
     for (unsigned i = 0; i < n->manifest->n_mem; i++) {
         const tw_node_mem_manifest_t *x = &n->manifest->mem[i];
-        const uint64_t bytes = n->sized >> i & 1 ? n->block_bytes[i] : block_bytes(m, n, x, n->e[i]);
+        const uint64_t bytes = block_bytes(m, n, x, n->e[i]);
         if (bytes == 0) {
             g_error(m, &n->pos, "memory block %u of %s has no size, or more than 4 GB", i, n->manifest->name);
             continue;
         }
         n->block_bytes[i] = (uint32_t)bytes;
-        if (n->placed >> i & 1) {
-            (void)keep_placed(p, &n->pos, n->vid[i], n->block_at[i], bytes, &n->block_vid[i]);
-            continue;
-        }
         if (x->type != 1 || thread == THREADS) {
             (void)place_fixed(p, &n->pos, n->vid[i], bytes, block_align(x), &n->block_at[i], &n->block_vid[i]);
             continue;
@@ -304,9 +186,7 @@ static void plan_io(plan_t *p, g_io_t *io)
     const double frames = floor(io->manifest->buffer_allocation + 0.5);
     uint8_t bank;
     io->buffer_bytes = (uint32_t)frames * p->m->formats[io->format].frame_bytes;
-    if (io->buffer_bytes > 0 && io->placed) {
-        (void)keep_placed(p, &io->pos, io->buffer_vid, io->buffer_at, io->buffer_bytes, &io->buffer_vid);
-    } else if (io->buffer_bytes > 0) {
+    if (io->buffer_bytes > 0) {
         (void)place_fixed(p, &io->pos, 0, io->buffer_bytes, 8, &io->buffer_at, &bank);
     }
 }
@@ -321,11 +201,9 @@ static void plan_arc(plan_t *p, g_arc_t *a)
         g_error(p->m, &a->pos, "arc buffer of %g bytes", bytes);
         return;
     }
-    a->bytes = a->sized ? a->bytes : tw_round_up((uint32_t)bytes, 4);
+    a->bytes = a->lock ? 8 : tw_round_up((uint32_t)bytes, 4);
     a->fill_bytes = a->delay * from;
-    const bool ok = a->placed ? keep_placed(p, &a->pos, a->vid, a->at, a->bytes, &a->bank)
-                              : place_fixed(p, &a->pos, a->vid, a->bytes, 8, &a->at, &a->bank);
-    if (ok && a->fill_bytes > 0) {
+    if (place_fixed(p, &a->pos, a->vid, a->bytes, 8, &a->at, &a->bank) && a->fill_bytes > 0) {
         g_model_t *m = p->m;
         a->fill_at = tw_round_up(m->n_params, 8);
         while (m->cap_params < a->fill_at + a->fill_bytes) {
@@ -386,7 +264,7 @@ static void move_scratch(plan_t *p, g_node_t *n)
     const uint32_t thread = thread_of(p->m, n);
     for (unsigned i = 0; i < n->manifest->n_mem && thread != THREADS; i++) {
         const uint8_t of = p->of_vid[n->vid[i]];
-        if (n->manifest->mem[i].type == 1 && of != 0 && (n->placed >> i & 1) == 0) {
+        if (n->manifest->mem[i].type == 1 && of != 0) {
             n->block_at[i] += (uint32_t)p->regions[of - 1].thread_base[thread];
         }
     }
@@ -400,23 +278,6 @@ static void keep_banks(plan_t *p)
         if (r->map == NULL && (r->fixed > 0 || r->working > 0 || r->bank->vid == 0)) {
             const uint64_t fixed = r->working > 0 ? (r->fixed + 15) & ~15ull : r->fixed;
             m->banks[m->n_banks++] = (g_bank_t){r->bank, (uint32_t)fixed, (uint32_t)r->working};
-        }
-    }
-}
-
-/* memory_plan has the last word on a bank. */
-static void keep_rooms(plan_t *p)
-{
-    g_model_t *m = p->m;
-    for (uint32_t i = 0; i < m->n_rooms; i++) {
-        const g_room_t *room = &m->rooms[i];
-        region_t *r = region(p, &room->pos, room->vid);
-        if (r != NULL && (uint64_t)room->fixed + room->working < r->fixed + r->working) {
-            g_error(m, &room->pos, "memory_plan: bank %u holds %llu bytes", room->vid,
-                    (unsigned long long)(r->fixed + r->working));
-        } else if (r != NULL) {
-            r->fixed = room->fixed;
-            r->working = room->working;
         }
     }
 }
@@ -446,7 +307,6 @@ static void plan_memory(plan_t *p)
     for (uint32_t i = 0; i < m->n_nodes; i++) {
         move_scratch(p, &m->nodes[i]);
     }
-    keep_rooms(p);
     keep_banks(p);
     m->state_bytes = 20 + 16 * m->n_nodes + 16 * m->n_arcs;
     for (uint32_t i = 0; i < m->n_banks; i++) {
@@ -462,10 +322,7 @@ bool g_plan(g_model_t *m)
 {
     const unsigned errors = m->diags->errors;
     plan_t p = {.m = m};
-    if (!schedule(m)) {
-        if (m->diags->errors == errors) {
-            tw_diag(m->diags, false, m->names[0], 0, 0, "out of memory");
-        }
+    if (!g_schedule(m)) {
         return false;
     }
     if (open_regions(&p)) {
