@@ -16,28 +16,13 @@ static uint32_t f32(double v)
 
 /* ---- records ------------------------------------------------------------------- */
 
-/* log2 of the strictest alignment among the bank's blocks; arcs need no more than 8. */
-static uint32_t bank_align(const g_model_t *m, uint8_t vid)
-{
-    uint32_t log2 = 3;
-    for (uint32_t i = 0; i < m->n_nodes; i++) {
-        const g_node_t *n = &m->nodes[i];
-        for (unsigned k = 0; k < n->manifest->n_mem; k++) {
-            while (n->block_vid[k] == vid && 1u << log2 < n->manifest->mem[k].align) {
-                log2++;
-            }
-        }
-    }
-    return log2;
-}
-
 static void banks(g_out_t *o, const g_model_t *m)
 {
     for (uint32_t i = 0; i < m->n_banks; i++) {
         const tw_bank_manifest_t *x = m->banks[i].manifest;
-        g_out_word(o, BITS(x->vid, TW_B0_VID) | BITS(bank_align(m, x->vid), TW_B0_ALIGN) | BITS(x->speed, TW_B0_SPEED) |
-                          BITS(x->type, TW_B0_TYPE) | BITS(x->is_private, TW_B0_PRIVATE) | BITS(x->dma, TW_B0_DMA) |
-                          BITS(x->prog > 0, TW_B0_PROGRAM));
+        g_out_word(o, BITS(x->vid, TW_B0_VID) | BITS((uint32_t)m->banks[i].log2_align, TW_B0_ALIGN) |
+                          BITS(x->speed, TW_B0_SPEED) | BITS(x->type, TW_B0_TYPE) | BITS(x->is_private, TW_B0_PRIVATE) |
+                          BITS(x->dma, TW_B0_DMA) | BITS(x->prog > 0, TW_B0_PROGRAM));
         g_out_word(o, m->banks[i].fixed);
         g_out_word(o, m->banks[i].working);
         g_out_word(o, m->control.fill);
@@ -85,7 +70,7 @@ static void ios(g_out_t *o, const g_model_t *m)
         for (unsigned k = 0; k < 3; k++) {
             g_out_word(o, io->setting[k]);
         }
-        g_out_word(o, io->buffer_vid);
+        g_out_word(o, io->buffer_bytes > 0 ? io->buffer_vid : 0);
         g_out_word(o, io->buffer_at);
         g_out_word(o, io->buffer_bytes);
     }
@@ -150,8 +135,10 @@ static void node(g_out_t *o, const g_model_t *m, const g_node_t *n)
     }
     for (unsigned i = 0; i < x->n_mem; i++) {
         const tw_node_mem_manifest_t *b = &x->mem[i];
+        const bool copied = (n->copied >> i & 1u) != 0;
         g_out_word(o, BITS(n->block_vid[i], TW_NB_VID) | BITS(b->speed, TW_NB_SPEED) | BITS(b->type, TW_NB_TYPE) |
-                          BITS(b->reloc, TW_NB_RELOC) | BITS(b->prog, TW_NB_PROG));
+                          BITS(b->reloc, TW_NB_RELOC) | BITS(b->prog, TW_NB_PROG) | BITS((uint32_t)copied, TW_NB_SWAP) |
+                          BITS(copied ? n->block_home[i] : 0u, TW_NB_HOME));
         g_out_word(o, n->block_at[i]);
         g_out_word(o, n->block_bytes[i]);
     }

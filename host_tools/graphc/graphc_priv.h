@@ -104,10 +104,12 @@ typedef struct g_node {
     uint8_t preset, proc, arch, rtos, verbose, trace;
     uint8_t vid[6];
     uint32_t e[6];
-    uint32_t scope;        /* sub-graph it stands in */
-    uint8_t vid_given;     /* bit per block: vid[] is the text's word, not a default */
-    uint8_t placed;        /* bit per block: block_at[] is the text's word too */
-    uint8_t sized;         /* bit per block: block_bytes[] too */
+    uint32_t scope;    /* sub-graph it stands in */
+    uint8_t vid_given; /* bit per block: vid[] is the text's word, not a default */
+    uint8_t placed;    /* bit per block: block_at[] is the text's word too */
+    uint8_t sized;     /* bit per block: block_bytes[] too */
+    uint8_t copied;    /* bit per block: copied to copy_vid[] before it is used */
+    uint8_t copy_vid[6];
     uint32_t blocks_named; /* one more than the highest block a tag spoke of */
     g_pos_t blocks_pos;
     uint32_t script; /* id in the text, G_NONE none; index after parse */
@@ -127,7 +129,8 @@ typedef struct g_node {
     /* after plan */
     uint32_t block_at[6], block_bytes[6];
     uint8_t block_vid[6];
-    uint8_t meta; /* table of its parameters in EXT META, from 1; 0 none */
+    uint8_t block_home[6]; /* bank of the original of a copied block */
+    uint8_t meta;          /* table of its parameters in EXT META, from 1; 0 none */
 } g_node_t;
 
 typedef struct g_end {
@@ -165,18 +168,26 @@ typedef struct g_map {
     uint32_t start, bytes;
 } g_map_t;
 
-/* memory_plan: what a bank holds, by the text's word. */
-typedef struct g_room {
+/* Words of a bank record that the text gives: memory_plan. */
+typedef struct g_bank_plan {
     g_pos_t pos;
     uint8_t vid;
-    uint32_t fixed, working; /* bytes */
-} g_room_t;
+    uint32_t fixed, working;
+} g_bank_plan_t;
 
 /* A bank in use, as planned. */
 typedef struct g_bank {
     const tw_bank_manifest_t *manifest;
     uint32_t fixed, working; /* bytes */
+    uint8_t log2_align;
 } g_bank_t;
+
+/* A memory block that did not get what its manifest asks for. */
+typedef struct g_spill {
+    uint32_t node;
+    uint8_t block, vid; /* where it is */
+    char why[60];       /* "no room in fast memory" */
+} g_spill_t;
 
 /* What the compiler added, for the report and the picture. */
 typedef struct g_insertion {
@@ -194,11 +205,12 @@ typedef struct g_model {
     g_map_t *maps;
     g_scope_t *scopes;
     g_insertion_t *insertions;
-    g_room_t *rooms;
+    g_bank_plan_t *plans;
+    g_spill_t *spills;
     uint8_t *params;
-    uint32_t n_formats, n_ios, n_nodes, n_arcs, n_scripts, n_maps, n_params, n_scopes, n_insertions, n_rooms;
-    uint32_t cap_formats, cap_ios, cap_nodes, cap_arcs, cap_scripts, cap_maps, cap_params, cap_scopes, cap_insertions,
-        cap_rooms;
+    uint32_t n_formats, n_ios, n_nodes, n_arcs, n_scripts, n_maps, n_params, n_scopes, n_insertions;
+    uint32_t cap_formats, cap_ios, cap_nodes, cap_arcs, cap_scripts, cap_maps, cap_params, cap_scopes, cap_insertions;
+    uint32_t n_plans, cap_plans, n_spills, cap_spills;
     uint32_t n_shared;   /* scripts declared by number come first; the graph's own stand at their numbers */
     uint32_t *node_hash; /* open addressing over (scope, type, instance), node + 1, 0 empty */
     uint32_t hash_size;
