@@ -71,9 +71,27 @@ static bool take_values(const g_model_t *m, values_t *to)
             return false;
         }
     }
+    return true;
+}
+
+/* One run of zeros serves all delays, as the plan has it: the longest is taken, the others are its beginnings. */
+static bool take_fills(const g_model_t *m, values_t *to)
+{
+    const g_arc_t *longest = NULL;
+    for (uint32_t i = 0; i < m->n_arcs; i++) {
+        const g_arc_t *a = &m->arcs[i];
+        longest = a->fill_bytes > (longest != NULL ? longest->fill_bytes : 0) ? a : longest;
+    }
+    const uint32_t from = longest != NULL ? longest->fill_at : 0;
+    uint32_t at = 0;
+    if (longest != NULL && !take_value(to, m->params + from, longest->fill_bytes, &at)) {
+        return false;
+    }
     for (uint32_t i = 0; i < m->n_arcs; i++) {
         g_arc_t *a = &m->arcs[i];
-        if (a->fill_bytes > 0 && !take_value(to, m->params + a->fill_at, a->fill_bytes, &a->fill_at)) {
+        if (a->fill_bytes > 0 && a->fill_at == from) {
+            a->fill_at = at;
+        } else if (a->fill_bytes > 0 && !take_value(to, m->params + a->fill_at, a->fill_bytes, &a->fill_at)) {
             return false;
         }
     }
@@ -86,7 +104,7 @@ bool g_canon(g_model_t *m)
     if (!order_scripts(m)) {
         return false;
     }
-    if (!take_values(m, &values)) {
+    if (!take_values(m, &values) || !take_fills(m, &values)) {
         free(values.v);
         return failed(m) != NULL;
     }

@@ -169,9 +169,14 @@ static double need(const dec_t *x, uint32_t node, const tw_img_node_parts_t *p, 
 static void blocks(dec_t *x, uint32_t node, const tw_img_node_parts_t *p)
 {
     for (uint32_t m = 0; m < p->blocks; m++) {
-        const uint32_t at = p->blocks_at + 4u * TW_NODE_BLOCK_WORDS * m, bytes = dec_word(x, at, 2);
+        const uint32_t at = p->blocks_at + 4u * TW_NODE_BLOCK_WORDS * m, w = dec_word(x, at, 0);
+        const uint32_t bytes = dec_word(x, at, 2), vid = tw_bits(w, TW_NB_VID);
+        const bool copied = tw_bits(w, TW_NB_SWAP) == 1;
+        if (copied) {
+            dec_put(x, "    node_map_copy %u %u\n", m, vid);
+        }
         if (!plain(x)) {
-            dec_put(x, "    node_map_at %u %u %u %u\n", m, tw_bits(dec_word(x, at, 0), TW_NB_VID), dec_word(x, at, 1),
+            dec_put(x, "    node_map_at %u %u %u %u\n", m, copied ? tw_bits(w, TW_NB_HOME) : vid, dec_word(x, at, 1),
                     bytes);
             continue;
         }

@@ -70,7 +70,7 @@ static void ios(g_out_t *o, const g_model_t *m)
         for (unsigned k = 0; k < 3; k++) {
             g_out_word(o, io->setting[k]);
         }
-        g_out_word(o, io->buffer_bytes > 0 ? io->buffer_vid : 0u);
+        g_out_word(o, io->buffer_bytes > 0 ? io->buffer_vid : 0);
         g_out_word(o, io->buffer_at);
         g_out_word(o, io->buffer_bytes);
     }

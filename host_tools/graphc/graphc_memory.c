@@ -376,36 +376,36 @@ static void join_part(mem_t *p, const mem_region_t *r)
     }
 }
 
-static const g_room_t *room_of(const g_model_t *m, uint8_t vid)
+static const g_bank_plan_t *plan_of(const g_model_t *m, uint8_t vid)
 {
-    for (uint32_t i = 0; i < m->n_rooms; i++) {
-        if (m->rooms[i].vid == vid) {
-            return &m->rooms[i];
+    for (uint32_t i = 0; i < m->n_plans; i++) {
+        if (m->plans[i].vid == vid) {
+            return &m->plans[i];
         }
     }
     return NULL;
 }
 
 /* The text's own words for the bank, when they hold what is in it. */
-static void follow_room(mem_t *p, const mem_region_t *r, const g_room_t *room, g_bank_t *b)
+static void follow_plan(mem_t *p, const mem_region_t *r, const g_bank_plan_t *plan, g_bank_t *b)
 {
-    const uint64_t sum = (uint64_t)room->fixed + room->working;
+    const uint64_t sum = (uint64_t)plan->fixed + plan->working;
     if (sum < r->end) {
-        g_error(p->m, &room->pos, "memory_plan of bank %u has %llu bytes, %llu are needed", room->vid,
+        g_error(p->m, &plan->pos, "memory_plan of bank %u has %llu bytes, %llu are needed", plan->vid,
                 (unsigned long long)sum, (unsigned long long)r->end);
     } else if (sum > r->limit) {
-        g_error(p->m, &room->pos, "memory_plan of bank %u has %llu bytes, the bank %llu", room->vid,
+        g_error(p->m, &plan->pos, "memory_plan of bank %u has %llu bytes, the bank %llu", plan->vid,
                 (unsigned long long)sum, (unsigned long long)r->limit);
     }
-    b->fixed = room->fixed;
-    b->working = room->working;
+    b->fixed = plan->fixed;
+    b->working = plan->working;
 }
 
 static void keep_bank(mem_t *p, const mem_region_t *r)
 {
     g_model_t *m = p->m;
-    const g_room_t *room = room_of(m, r->bank->vid);
-    if (r->map != NULL || (r->end == 0 && r->bank->vid != m->control.map_vid && r->bank->vid != 0 && room == NULL)) {
+    const g_bank_plan_t *plan = plan_of(m, r->bank->vid);
+    if (r->map != NULL || (r->end == 0 && r->bank->vid != m->control.map_vid && r->bank->vid != 0 && plan == NULL)) {
         return;
     }
     const uint64_t fixed = r->fixed > r->fixed_top ? r->fixed : r->fixed_top;
@@ -413,8 +413,8 @@ static void keep_bank(mem_t *p, const mem_region_t *r)
     g_bank_t *b = &m->banks[m->n_banks++];
     *b = (g_bank_t){.manifest = r->bank, .log2_align = r->log2_align, .fixed = (uint32_t)first};
     b->working = (uint32_t)(r->end > first ? r->end - first : 0);
-    if (room != NULL) {
-        follow_room(p, r, room, b);
+    if (plan != NULL) {
+        follow_plan(p, r, plan, b);
     }
 }
 
@@ -437,11 +437,11 @@ void mem_close(mem_t *p)
     for (uint32_t i = 0; i < p->n_regions; i++) {
         keep_bank(p, &p->regions[i]);
     }
-    for (uint32_t i = 0; i < p->m->n_rooms; i++) {
-        const g_room_t *room = &p->m->rooms[i];
-        const mem_region_t *r = mem_region(p, &room->pos, room->vid);
+    for (uint32_t i = 0; i < p->m->n_plans; i++) {
+        const g_bank_plan_t *plan = &p->m->plans[i];
+        const mem_region_t *r = mem_region(p, &plan->pos, plan->vid);
         if (r != NULL && r->map != NULL) {
-            g_error(p->m, &room->pos, "memory_plan speaks of banks, %u is a part of one", room->vid);
+            g_error(p->m, &plan->pos, "memory_plan speaks of banks, %u is a part of one", plan->vid);
         }
     }
 }

@@ -170,8 +170,8 @@ void g_model_free(g_model_t *m)
     }
     free(m->scopes);
     free(m->insertions);
+    free(m->plans);
     free(m->spills);
-    free(m->rooms);
     free(m->meta);
     free(m->params);
     free(m->node_hash);

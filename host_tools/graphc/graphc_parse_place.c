@@ -46,24 +46,24 @@ bool g_read_stream_io_map_at(g_parser_t *p)
 bool g_read_memory_plan(g_parser_t *p)
 {
     g_model_t *m = p->m;
-    g_room_t room = {.pos = g_here(p, &p->tag)};
+    g_bank_plan_t room = {.pos = g_here(p, &p->tag)};
     uint32_t vid;
     if (!g_take_u32(p, "VID", 0, 254, &vid) || !g_take_u32(p, "static bytes", 0, 0x7FFFFFFF, &room.fixed) ||
         !g_take_u32(p, "working bytes", 0, 0x7FFFFFFF, &room.working)) {
         return false;
     }
-    for (uint32_t i = 0; i < m->n_rooms; i++) {
-        if (m->rooms[i].vid == vid) {
+    for (uint32_t i = 0; i < m->n_plans; i++) {
+        if (m->plans[i].vid == vid) {
             tw_text_error(p->t, &p->tag, "memory_plan of bank %u is given twice", vid);
-            g_note(m, &m->rooms[i].pos, "first given here");
+            g_note(m, &m->plans[i].pos, "first given here");
             return false;
         }
     }
-    if (m->n_rooms >= m->cap_rooms && !g_grow(&m->rooms, m->n_rooms, &m->cap_rooms, sizeof *m->rooms)) {
+    if (m->n_plans >= m->cap_plans && !g_grow(&m->plans, m->n_plans, &m->cap_plans, sizeof *m->plans)) {
         return g_fail(p, NULL, "out of memory");
     }
     room.vid = (uint8_t)vid;
-    m->rooms[m->n_rooms++] = room;
+    m->plans[m->n_plans++] = room;
     return true;
 }
 

@@ -77,9 +77,11 @@ static void size_arc(g_model_t *m, g_arc_t *a)
         g_error(m, &a->pos, "arc buffer of %g bytes", bytes);
         return;
     }
-    if (!a->sized) {
-        a->bytes = a->lock ? 8 : tw_round_up((uint32_t)bytes, arc_align(a) > 8 ? arc_align(a) : 4);
+    const uint32_t least = tw_round_up(tw_max_u32(frame, (uint32_t)fill), 4);
+    if (a->sized && a->bytes < least) {
+        g_error(m, &a->pos, "arc_map_at: a buffer of %u bytes, it needs %u", a->bytes, least);
     }
+    a->bytes = a->sized ? a->bytes : tw_round_up((uint32_t)bytes, arc_align(a) > 8 ? arc_align(a) : 4);
     a->fill_bytes = a->delay * from;
     if (a->fill_bytes % to != 0) {
         g_error(m, &a->pos, "arc_delay %u: %u bytes are no whole number of the consumer's frames of %u bytes", a->delay,

@@ -51,9 +51,9 @@ typedef struct g_scope {
 typedef struct g_control {
     uint8_t location, debug_script, sched_return, map_vid;
     uint32_t processors;
+    uint32_t subgraphs; /* instances, as written or as expanded */
     uint32_t sequence;  /* of a text that was decompiled */
     uint32_t fill;      /* pattern of all banks at load */
-    uint32_t subgraphs; /* instances, as written or as expanded */
     char name[TW_SYMBOL_MAX + 1];
 } g_control_t;
 
@@ -107,9 +107,9 @@ typedef struct g_node {
     uint32_t scope;    /* sub-graph it stands in */
     uint8_t vid_given; /* bit per block: vid[] is the text's word, not a default */
     uint8_t placed;    /* bit per block: block_at[] is the text's word too */
+    uint8_t sized;     /* bit per block: block_bytes[] too */
     uint8_t copied;    /* bit per block: copied to copy_vid[] before it is used */
     uint8_t copy_vid[6];
-    uint8_t sized;         /* bit per block: block_bytes[] too */
     uint32_t blocks_named; /* one more than the highest block a tag spoke of */
     g_pos_t blocks_pos;
     uint32_t script; /* id in the text, G_NONE none; index after parse */
@@ -168,12 +168,12 @@ typedef struct g_map {
     uint32_t start, bytes;
 } g_map_t;
 
-/* memory_plan: what a bank holds, by the text's word. */
-typedef struct g_room {
+/* Words of a bank record that the text gives: memory_plan. */
+typedef struct g_bank_plan {
     g_pos_t pos;
     uint8_t vid;
-    uint32_t fixed, working; /* bytes */
-} g_room_t;
+    uint32_t fixed, working;
+} g_bank_plan_t;
 
 /* A bank in use, as planned. */
 typedef struct g_bank {
@@ -205,12 +205,12 @@ typedef struct g_model {
     g_map_t *maps;
     g_scope_t *scopes;
     g_insertion_t *insertions;
+    g_bank_plan_t *plans;
     g_spill_t *spills;
-    g_room_t *rooms;
     uint8_t *params;
-    uint32_t n_formats, n_ios, n_nodes, n_arcs, n_scripts, n_maps, n_params, n_scopes, n_insertions, n_rooms, n_spills;
-    uint32_t cap_formats, cap_ios, cap_nodes, cap_arcs, cap_scripts, cap_maps, cap_params, cap_scopes, cap_insertions,
-        cap_rooms, cap_spills;
+    uint32_t n_formats, n_ios, n_nodes, n_arcs, n_scripts, n_maps, n_params, n_scopes, n_insertions;
+    uint32_t cap_formats, cap_ios, cap_nodes, cap_arcs, cap_scripts, cap_maps, cap_params, cap_scopes, cap_insertions;
+    uint32_t n_plans, cap_plans, n_spills, cap_spills;
     uint32_t n_shared;   /* scripts declared by number come first; the graph's own stand at their numbers */
     uint32_t *node_hash; /* open addressing over (scope, type, instance), node + 1, 0 empty */
     uint32_t hash_size;
