@@ -315,6 +315,9 @@ static void plan_arc(plan_t *p, g_arc_t *a)
         }
         m->n_params = a->fill_at + a->fill_bytes;
         memset(m->params + a->fill_at, 0, a->fill_bytes);
+        if (a->has_data) {
+            memcpy(m->params + a->fill_at, m->aside + a->data_at, a->data_bytes);
+        }
     }
 }
 
