@@ -253,6 +253,8 @@ static inline uint32_t g_heap_words(const g_script_t *s)
 {
     return tw_round_up(tw_max_u32(s->heap, 1), TW_SCRIPT_MEM_UNIT / 4u);
 }
+/** Further blocks of boot parameters go over the first; after g_resolve(). */
+bool g_merge_params(g_model_t *m);
 /** What the device would refuse of scripts and boot parameters; after g_names(). */
 bool g_verify(g_model_t *m);
 /** FNV-1a-32 of "developer/name". */
