@@ -233,6 +233,16 @@ static void join_arcs(join_t *j)
 
 /* ---- contents ------------------------------------------------------------------------------ */
 
+static bool all_zero(const uint8_t *p, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (p[i] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Contents are frames that are there before the first is produced, so they are a delay. */
 static void delay_by_contents(g_model_t *m, g_arc_t *a)
 {
@@ -245,6 +255,8 @@ static void delay_by_contents(g_model_t *m, g_arc_t *a)
     } else if (a->data_bytes / frame > a->delay) {
         g_error(m, &a->data_pos, "%u frames, but arc_delay says %u", a->data_bytes / frame, a->delay);
     }
+    /* zeros are what a delay is without contents, and every image has one text */
+    a->has_data = !all_zero(m->aside + a->data_at, a->data_bytes);
 }
 
 /* ---- scripts ------------------------------------------------------------------------------ */

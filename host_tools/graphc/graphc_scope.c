@@ -258,6 +258,8 @@ static void look_up_arc(g_parser_t *p, uint32_t scope, g_arc_t *a)
     if (edge != &a->to) {
         look_up_end(p, scope, &a->to);
     }
+    /* no port receives and transmits: from a port to itself is the node's lock, by its name */
+    a->lock = edge == NULL && a->from.node != G_NONE && a->from.node == a->to.node && a->from.port == a->to.port;
     if (edge != NULL) {
         look_up_io(p, scope, a, edge);
     }
