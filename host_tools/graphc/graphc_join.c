@@ -121,6 +121,10 @@ static void add_tags(g_arc_t *a, const g_arc_t *inner)
         a->data_at = inner->data_at;
         a->data_bytes = inner->data_bytes;
     }
+    if (a->name[0] == 0) {
+        memcpy(a->name, inner->name, sizeof a->name);
+    }
+    a->fill_pattern = a->fill_pattern != 0 ? a->fill_pattern : inner->fill_pattern;
     a->flush = a->flush != 0 ? a->flush : inner->flush;
     a->delay = a->delay != 0 ? a->delay : inner->delay;
     a->jitter = a->jitter < 1.0 || a->jitter > 1.0 ? a->jitter : inner->jitter;

@@ -66,13 +66,7 @@ g_node_t *g_node_here(g_parser_t *p)
 
 bool g_read_node_name(g_parser_t *p)
 {
-    tw_tok_t tok;
-    char name[TW_SYMBOL_MAX + 1];
-    if (!g_take_symbol(p, &tok) || !tw_tok_copy(&tok, name, sizeof name)) {
-        return false;
-    }
-    g_mangle(g_node_here(p)->name, p->m->scopes[p->scope].name, name);
-    return true;
+    return g_take_name_here(p, g_node_here(p)->name);
 }
 
 static void name_block(g_node_t *n, uint32_t block, const g_pos_t *pos)

@@ -67,8 +67,7 @@ bool g_read_memory_plan(g_parser_t *p)
 
 bool g_read_arc_name(g_parser_t *p)
 {
-    tw_tok_t tok;
-    return g_take_symbol(p, &tok) && tw_tok_copy(&tok, g_arc_here(p)->name, sizeof g_arc_here(p)->name);
+    return g_take_name_here(p, g_arc_here(p)->name);
 }
 
 bool g_read_stream_io_name(g_parser_t *p)

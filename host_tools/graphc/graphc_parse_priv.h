@@ -166,6 +166,8 @@ uint32_t g_add_scope(g_parser_t *p, uint32_t parent, uint32_t text, const g_pos_
 /** A line of a `subgraph` block. */
 bool g_subgraph_line(g_parser_t *p);
 bool g_subgraph_end(g_parser_t *p);
+/** A symbol, mangled as the scope asks, into TW_SYMBOL_MAX + 1 bytes. */
+bool g_take_name_here(g_parser_t *p, char *to);
 /** Bank that the text's number means here, 0 to itself. @return false after an error */
 bool g_take_vid(g_parser_t *p, const char *what, uint8_t *vid);
 /** The same of a number that was taken already, at `at`. */

@@ -42,6 +42,17 @@ uint32_t g_add_scope(g_parser_t *p, uint32_t parent, uint32_t text, const g_pos_
     return n;
 }
 
+bool g_take_name_here(g_parser_t *p, char *to)
+{
+    tw_tok_t tok;
+    char name[TW_SYMBOL_MAX + 1];
+    if (!g_take_symbol(p, &tok) || !tw_tok_copy(&tok, name, sizeof name)) {
+        return false;
+    }
+    g_mangle(to, p->m->scopes[p->scope].name, name);
+    return true;
+}
+
 bool g_vid_here(g_parser_t *p, const tw_tok_t *at, uint32_t v, uint8_t *vid)
 {
     const g_local_t *l = g_local_here(p);
