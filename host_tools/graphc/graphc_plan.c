@@ -95,27 +95,41 @@ static void size_io(const g_model_t *m, g_io_t *io)
     io->buffer_bytes = (uint32_t)frames * m->formats[io->format].frame_bytes;
 }
 
-/* Delays are zeros, and one run of them serves all arcs. */
-static void zeros_for_delays(g_model_t *m)
+/* Zeros behind the boot parameters. */
+static bool add_zeros(g_model_t *m, uint32_t bytes, uint32_t *at)
 {
-    uint32_t most = 0;
-    for (uint32_t i = 0; i < m->n_arcs; i++) {
-        most = tw_max_u32(most, m->arcs[i].fill_bytes);
-    }
-    const uint32_t at = tw_round_up(m->n_params, 8);
-    while (most > 0 && m->cap_params < at + most) {
-        if (at + most > G_PARAMS_MAX || !g_grow(&m->params, m->cap_params, &m->cap_params, 1)) {
+    *at = tw_round_up(m->n_params, 8);
+    while (m->cap_params < *at + bytes) {
+        if (*at + bytes > G_PARAMS_MAX || !g_grow(&m->params, m->cap_params, &m->cap_params, 1)) {
             tw_diag(m->diags, false, m->names[0], 0, 0, "boot parameters and delays have more than %u bytes",
                     G_PARAMS_MAX);
-            return;
+            return false;
         }
     }
-    if (most > 0) {
-        memset(m->params + m->n_params, 0, at + most - m->n_params);
-        m->n_params = at + most;
+    memset(m->params + m->n_params, 0, *at + bytes - m->n_params);
+    m->n_params = *at + bytes;
+    return true;
+}
+
+/* Delays are zeros, and one run of them serves all arcs but those whose contents the text gives. */
+static void fill_delays(g_model_t *m)
+{
+    uint32_t most = 0, at = 0;
+    for (uint32_t i = 0; i < m->n_arcs; i++) {
+        most = tw_max_u32(most, m->arcs[i].has_data ? 0 : m->arcs[i].fill_bytes);
+    }
+    if (most > 0 && !add_zeros(m, most, &at)) {
+        return;
     }
     for (uint32_t i = 0; i < m->n_arcs; i++) {
-        m->arcs[i].fill_at = m->arcs[i].fill_bytes > 0 ? at : 0;
+        g_arc_t *a = &m->arcs[i];
+        a->fill_at = a->fill_bytes > 0 ? at : 0;
+        if (a->has_data && a->fill_bytes >= a->data_bytes) {
+            if (!add_zeros(m, a->fill_bytes, &a->fill_at)) {
+                return;
+            }
+            memcpy(m->params + a->fill_at, m->aside + a->data_at, a->data_bytes);
+        }
     }
 }
 
@@ -549,7 +563,7 @@ static void plan_all(plan_t *p)
     for (uint32_t i = 0; i < m->n_arcs; i++) {
         size_arc(m, &m->arcs[i]);
     }
-    zeros_for_delays(m);
+    fill_delays(m);
     place_all(p);
     if (!mem_settle(&p->mem) || m->diags->errors != errors) {
         return;
