@@ -10,8 +10,20 @@ static const struct {
 #include "engine/base/raw_types.def"
 };
 
+static const struct {
+    const char *text;
+    uint8_t raw;
+} raw_aliases[] = {
+#define TW_RAW_ALIAS(text, NAME) {text, TW_RAW_##NAME},
+#include "engine/base/raw_types.def"
+};
+
 static const char *const units[] = {
-#define TW_UNIT(code, text, primary, num, den, offset) [code] = text,
+#define TW_UNIT(code, text, NAME, primary, num, den, offset, kind) [code] = text,
+#include "engine/base/units.def"
+};
+static const char *const unit_names[] = {
+#define TW_UNIT(code, text, NAME, primary, num, den, offset, kind) [code] = #NAME,
 #include "engine/base/units.def"
 };
 _Static_assert(TW_COUNT(units) == TW_UNIT_COUNT, "units.def and TW_UNIT_COUNT");
@@ -58,8 +70,23 @@ bool tw_raw_computable(uint32_t raw)
     return raw < TW_COUNT(raws) && raws[raw].computable;
 }
 
+/* Skip a prefix of the seeds' headers. */
+static void skip_prefix(const char *prefix, size_t len, const char **text, size_t *n)
+{
+    if (*n > len && memcmp(*text, prefix, len) == 0) {
+        *text += len;
+        *n -= len;
+    }
+}
+
 int tw_raw_find(const char *name, size_t n)
 {
+    skip_prefix("STREAM_", 7, &name, &n);
+    for (size_t i = 0; i < TW_COUNT(raw_aliases); i++) {
+        if (same(raw_aliases[i].text, name, n)) {
+            return raw_aliases[i].raw;
+        }
+    }
     for (size_t i = 0; i < TW_COUNT(raws); i++) {
         if (same(raws[i].name, name, n)) {
             return (int)i;
@@ -76,6 +103,35 @@ const char *tw_unit_text(uint32_t unit)
 int tw_unit_find(const char *text, size_t n)
 {
     return find(units, TW_COUNT(units), text, n);
+}
+
+/* Lower case is for words only: "ms" and "MS" would be two units in one manifest. */
+static bool same_name(const char *name, const char *text, size_t n)
+{
+    if (same(name, text, n)) {
+        return true;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (name[i] == 0 || text[i] < 'a' || text[i] > 'z' || name[i] != text[i] - 'a' + 'A') {
+            return false;
+        }
+    }
+    return n >= 4 && name[n] == 0;
+}
+
+int tw_unit_find_name(const char *text, size_t n)
+{
+    const int code = tw_unit_find(text, n);
+    if (code >= 0) {
+        return code;
+    }
+    skip_prefix("STREAM_SUBT_ANA_", 16, &text, &n);
+    for (size_t i = 0; i < TW_COUNT(unit_names); i++) {
+        if (same_name(unit_names[i], text, n)) {
+            return (int)i;
+        }
+    }
+    return -1;
 }
 
 const char *tw_domain_text(uint32_t domain)

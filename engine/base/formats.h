@@ -22,13 +22,16 @@ unsigned tw_raw_bits(uint32_t raw);
 const char *tw_raw_name(uint32_t raw);
 /** True when nodes may compute on the type. */
 bool tw_raw_computable(uint32_t raw);
-/** Code of a name ("S16"), or -1. */
+/** Code of a name ("S16", "STREAM_S16", "i16"), or -1. */
 int tw_raw_find(const char *name, size_t n);
 
 /** Text of a unit ("dB"), or NULL. */
 const char *tw_unit_text(uint32_t unit);
 /** Code of a unit text, or -1. */
 int tw_unit_find(const char *text, size_t n);
+/** The same, or the seeds' word for it: "VRMS", "meter", "STREAM_SUBT_ANA_METER". Never where a text may have
+ * an SI prefix: "MV" is the millivolt here. */
+int tw_unit_find_name(const char *text, size_t n);
 
 /** Text of a domain ("audio_in"), or NULL. */
 const char *tw_domain_text(uint32_t domain);

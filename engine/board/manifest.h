@@ -20,10 +20,11 @@ typedef struct tw_diags {
     unsigned n, errors; /* n <= 64 kept; errors counts all */
 } tw_diags_t;
 
+#define TW_OPTIONS_MAX 64u
 /** Option set "{idx v..}": values expanded, `def` = default entry (0-based), any = 1 when idx was 0. */
 typedef struct tw_options {
     uint8_t n, def, any;
-    double v[32];
+    double v[TW_OPTIONS_MAX];
 } tw_options_t;
 
 typedef struct tw_io_manifest {
@@ -48,23 +49,36 @@ typedef struct tw_bank_manifest {
     uint32_t bytes, offset;
 } tw_bank_manifest_t;
 
+/** bytes = A + B channels + C rate + D frame bytes + E node_malloc_E, rounded up to `align` */
 typedef struct tw_node_mem_manifest {
-    double a, b, c, d;
+    double a, b, c, d, e; /* e is 1 unless the manifest scales node_malloc_E */
     uint8_t b_arc, c_arc, d_arc;
     uint8_t align, type, speed, reloc, prog; /* align [bytes]; type 0 static 1 working 2 pseudo 3 backup */
 } tw_node_mem_manifest_t;
 
 typedef struct tw_node_arc_manifest {
-    uint8_t set, tx, interleaving;
+    uint8_t set, tx, interleaving, time_stamp;
+    uint8_t in_place; /* of a transmit arc: 1 + the receive arc whose buffer it may share; 0 none */
+    float accuracy;   /* of the rate [%] */
     tw_options_t channels, raw, rate_hz, frame_length;
+    tw_options_t frame_duration_ms, period_s, period_day; /* other ways to say length and rate */
 } tw_node_arc_manifest_t;
 
 typedef struct tw_node_manifest {
     char developer[32], name[64];
+    char short_name[5];     /* for traces */
     uint8_t rx, tx;         /* node_nb_arcs */
     uint8_t rx_min, tx_min; /* arcs that must be connected; the last of each kind may stay away */
-    uint8_t same_rate, steady, push_format, arch, use_key;
-    uint16_t version; /* major << 8 | minor; text "101" = 1.01 */
+    uint8_t arc_parameters; /* further receive arcs that carry huge parameters */
+    uint8_t same_rate, steady, push_format, arch, use_key, use_dtcm, fpu;
+    uint8_t unit;             /* it computes in, 0 any */
+    uint8_t presets;          /* it has, at most 64 */
+    uint8_t reset_after_load; /* 1: a RESET must follow new parameters */
+    uint8_t position_independent;
+    uint16_t version;        /* major << 8 | minor; text "101" = 1.01 */
+    uint16_t stream_version; /* of the scheduler it was made for, the same way; major 0: not said */
+    uint32_t developer_id;   /* 21 bits, 0 none */
+    uint32_t preset_bytes;
     uint32_t services;
     tw_node_mem_manifest_t mem[6];
     unsigned n_mem;

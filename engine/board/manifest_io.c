@@ -83,7 +83,7 @@ static bool read_rate(reader_t *r)
 static bool read_unit(reader_t *r)
 {
     int64_t v;
-    if (!tw_take_code(r->t, "unit", tw_unit_find, TW_UNIT_COUNT - 1, &v)) {
+    if (!tw_take_code(r->t, "unit", tw_unit_find_name, TW_UNIT_COUNT - 1, &v)) {
         return false;
     }
     r->m->unit = (uint8_t)v;

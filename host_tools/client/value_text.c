@@ -189,7 +189,7 @@ typedef struct unit {
 } unit_t;
 
 static const unit_t units[] = {
-#define TW_UNIT(code, text, primary, num, den, offset) [code] = {primary, num, den, offset},
+#define TW_UNIT(code, text, NAME, primary, num, den, offset, kind) [code] = {primary, num, den, offset},
 #include "engine/base/units.def"
 };
 
