@@ -34,6 +34,23 @@ static const char *const domains[] = {
 };
 _Static_assert(TW_COUNT(domains) == TW_DOMAIN_COUNT, "domains.def and TW_DOMAIN_COUNT");
 
+static const struct {
+    const char *text;
+    uint8_t domain;
+} domain_aliases[] = {
+#define TW_DOMAIN_ALIAS(text, code) {text, code},
+#include "engine/base/domains.def"
+};
+
+static const char *const channels[] = {
+#define TW_CHANNEL(bit, text, name) [bit] = text,
+#include "engine/base/channels.def"
+};
+_Static_assert(TW_COUNT(channels) == TW_CHANNEL_COUNT, "channels.def and TW_CHANNEL_COUNT");
+
+/* X: present, 0: absent; a accelerometer, g gyroscope, m magnetometer */
+static const char *const motions[] = {"aXg0m0", "a0gXm0", "a0g0mX", "aXgXm0", "aXg0mX", "a0gXmX", "aXgXmX"};
+
 /* Names are compared with a counted string, so callers need no copy of a token. */
 static bool same(const char *name, const char *text, size_t n)
 {
@@ -141,5 +158,32 @@ const char *tw_domain_text(uint32_t domain)
 
 int tw_domain_find(const char *text, size_t n)
 {
-    return find(domains, TW_COUNT(domains), text, n);
+    const int code = find(domains, TW_COUNT(domains), text, n);
+    for (size_t i = 0; code < 0 && i < TW_COUNT(domain_aliases); i++) {
+        if (same(domain_aliases[i].text, text, n)) {
+            return domain_aliases[i].domain;
+        }
+    }
+    return code;
+}
+
+const char *tw_channel_text(uint32_t bit)
+{
+    return bit < TW_COUNT(channels) ? channels[bit] : NULL;
+}
+
+int tw_channel_find(const char *text, size_t n)
+{
+    return find(channels, TW_COUNT(channels), text, n);
+}
+
+const char *tw_motion_text(uint32_t code)
+{
+    return code >= 1 && code <= TW_COUNT(motions) ? motions[code - 1] : NULL;
+}
+
+int tw_motion_find(const char *text, size_t n)
+{
+    const int at = find(motions, TW_COUNT(motions), text, n);
+    return at < 0 ? -1 : at + 1;
 }

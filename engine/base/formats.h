@@ -1,6 +1,6 @@
 /* formats.h - raw types, units and domains as C: enums, widths, names.
  *
- * Expanded from raw_types.def, units.def and domains.def. Knows nothing of
+ * Expanded from raw_types.def, units.def, domains.def and channels.def. Knows nothing of
  * arcs or images.
  */
 #pragma once
@@ -35,5 +35,17 @@ int tw_unit_find_name(const char *text, size_t n);
 
 /** Text of a domain ("audio_in"), or NULL. */
 const char *tw_domain_text(uint32_t domain);
-/** Code of a domain text, or -1. */
+/** Code of a domain text or of another generation's name for it, or -1. */
 int tw_domain_find(const char *text, size_t n);
+
+#define TW_CHANNEL_COUNT 18
+#define TW_CHANNEL_BITS 24 /* width of the field: 18 places have names */
+/** Short text of a loudspeaker place ("FL"), or NULL. */
+const char *tw_channel_text(uint32_t bit);
+/** Its bit, or -1. */
+int tw_channel_find(const char *text, size_t n);
+
+/** What a motion sensor's sample holds, 1..7: "aXg0m0" is the accelerometer alone; or NULL. */
+const char *tw_motion_text(uint32_t code);
+/** Code of such a text, or -1. */
+int tw_motion_find(const char *text, size_t n);

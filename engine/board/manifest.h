@@ -18,6 +18,7 @@ typedef struct tw_diag {
 typedef struct tw_diags {
     tw_diag_t rows[64];
     unsigned n, errors; /* n <= 64 kept; errors counts all */
+    bool strict;        /* set by the caller: tags of IO manifests that have no row are errors */
 } tw_diags_t;
 
 #define TW_OPTIONS_MAX 64u
@@ -27,19 +28,41 @@ typedef struct tw_options {
     double v[TW_OPTIONS_MAX];
 } tw_options_t;
 
+/** An option set a setting of the IO is chosen from. */
+typedef struct tw_setting {
+    const char *tag; /* of manifest_tags.def */
+    uint8_t unit;    /* of the values, 0 none */
+    uint8_t bits;    /* width in the settings word; 0: as many values as there are options */
+    tw_options_t o;
+} tw_setting_t;
+
 typedef struct tw_io_manifest {
     char name[64];
     uint32_t hwid;
     uint8_t domain, direction, commander, proc_mask, clock_domain;
     float buffer_allocation;
-    uint8_t raw, interleaving;
+    uint8_t raw, interleaving; /* raw: the default of raw_options */
     tw_options_t channels, frame_length, frame_duration_ms, rate_hz;
+    tw_options_t raw_options, period_s, period_day, ts_format, ts_length;
     uint8_t unit;
+    uint8_t units[4], n_units; /* of a sensor with several: accelerometer, gyroscope, magnetometer, heat */
+    uint8_t power_mode;        /* at boot: 0 off, 1 run, 2 run with gated bias, 3 sleep */
+    uint8_t position_unit;
+    bool has_position, has_rescale;
+    float position[3], euler_deg[3]; /* against the platform's reference */
+    float accuracy;                  /* of the rate [%] */
+    double analog_scale;             /* of a full-scale sample, in `unit`; 0 not said */
+    double rescale, rescale_offset;  /* analog = rescale * (sample / full scale - offset) */
+    uint32_t channel_mapping;        /* bits of tw_channel_names, 0 not said */
+    uint8_t motion_format;           /* 1..7, 0 not said */
+    /* every option set, in the text's order: what the settings words are made of */
+    tw_setting_t settings[48];
+    unsigned n_settings;
     /* tags this reader does not interpret, in order: visible over the wire and to back-ends */
     struct {
         char key[40];
         char value[160];
-    } extra[24];
+    } extra[48];
     unsigned n_extra;
     char file[256];
 } tw_io_manifest_t;
@@ -105,5 +128,24 @@ typedef struct tw_platform {
  */
 bool tw_platform_read(tw_platform_t *p, const char *path, tw_diags_t *d);
 void tw_platform_free(tw_platform_t *p);
+
+#define TW_SETTINGS_WORDS 3u
+/**
+ * Settings words of an IO: which option of each set is meant. Mixed radix, first set least significant, radix the
+ * number of options (2^bits where the manifest says so); a set that does not fit a word's 32 bits begins the next.
+ *
+ * @param index  entry of each of io->settings, from 0; NULL: the defaults
+ * @return TW_OK, TW_E_RANGE an index is beyond its options, TW_E_UNSUPPORTED the sets need more than 3 words
+ */
+tw_err_t tw_settings_pack(const tw_io_manifest_t *io, const uint8_t *index, uint32_t word[TW_SETTINGS_WORDS]);
+/** The reverse. @return TW_E_RANGE when a word is none that pack makes; index[] is then undefined */
+tw_err_t tw_settings_unpack(const tw_io_manifest_t *io, const uint32_t word[TW_SETTINGS_WORDS], uint8_t *index);
+/** Words the sets fill, 0 when nothing can be chosen; more than TW_SETTINGS_WORDS: too many. */
+unsigned tw_settings_words(const tw_io_manifest_t *io);
+/** Index into io->settings of a tag ("io_analog_gain", "io_motion_averaging acc"), -1 when it has none. */
+int tw_setting_find(const tw_io_manifest_t *io, const char *tag, size_t n);
+/** Entry of a value in a set, -1 when it is not offered. */
+int tw_option_find(const tw_options_t *o, double v);
+
 /** Value of an uninterpreted IO tag ("io_backend"), or NULL. */
 const char *tw_io_extra(const tw_io_manifest_t *io, const char *key);

@@ -206,8 +206,8 @@ static void an_io_manifest_is_read_in_full(void **state)
     assert_int_equal(m.frame_length.n, 2);
     assert_int_equal(m.unit, 104);
     assert_int_equal(m.rate_hz.def, 1);
-    assert_string_equal(tw_io_extra(&m, "io_analogscale"), "0.55");
-    assert_string_equal(tw_io_extra(&m, "io_rescale_factor"), "12.24 -44.3");
+    assert_true(m.analog_scale == 0.55 && m.has_rescale && m.rescale == 12.24 && m.rescale_offset == -44.3);
+    assert_int_equal(m.n_settings, 4); /* raw type, channels, length, rate */
     assert_null(tw_io_extra(&m, "io_none"));
 }
 
