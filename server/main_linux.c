@@ -8,7 +8,7 @@
  */
 #include "engine/base/version.h"
 #include "engine/board/board_linux.h"
-#include "engine/board/manifest.h"
+#include "engine/board/manifest_lex.h"
 #include "engine/graph/twg1.h"
 #include "phy/phy_tcp_posix.h"
 #include "protocol/rpc.h"
@@ -103,14 +103,9 @@ static void print_diagnostics(const tw_diags_t *diags)
 {
     for (unsigned i = 0; i < diags->n; i++) {
         const tw_diag_t *row = &diags->rows[i];
-        char place[32] = "";
-        if (row->line != 0) {
-            snprintf(place, sizeof place, "%u:%u:", row->line, row->col);
-        }
-        log_text(row->note      ? TW_LOG_INFO
-                 : row->warning ? TW_LOG_WARN
-                                : TW_LOG_ERROR,
-                 "%s:%s %s", row->file, place, row->text);
+        char line[600];
+        tw_diag_line(row, line, sizeof line);
+        log_line(row->note ? TW_LOG_INFO : row->warning ? TW_LOG_WARN : TW_LOG_ERROR, line);
     }
 }
 
@@ -132,8 +127,9 @@ static bool open_platform(daemon_t *d)
     const bool ok = tw_platform_read(&d->platform, d->opt.platform, &diags);
     print_diagnostics(&diags);
     if (!ok) {
-        log_text(TW_LOG_ERROR, "platform %s: %u error%s, see above", d->opt.platform, diags.errors,
-                 diags.errors == 1 ? "" : "s");
+        char summary[64];
+        tw_diag_summary(&diags, summary, sizeof summary);
+        log_text(TW_LOG_ERROR, "platform %s: %s, see above", d->opt.platform, summary);
     }
     return ok;
 }

@@ -72,16 +72,20 @@ fuzz: ## search with libFuzzer: make fuzz [ONLY=frame] [SECONDS_EACH=300]
 	@$(MAKE) -j2 PROFILE=fuzz fuzz-programs
 	@for f in $(filter %$(ONLY),$(FUZZ)); do \
 		mkdir -p build/fuzz/work/$$f; echo "fuzz $$f $(SECONDS_EACH) s"; \
-		build/fuzz/fuzz/$$f -max_total_time=$(SECONDS_EACH) -timeout=5 -rss_limit_mb=1024 -print_final_stats=1 \
+		build/fuzz/fuzz/$$f -max_total_time=$(SECONDS_EACH) -timeout=5 -rss_limit_mb=1024 -malloc_limit_mb=256 \
+			-print_final_stats=1 \
 			-artifact_prefix=build/fuzz/work/$$f/ build/fuzz/work/$$f tests/fuzz/corpus/$${f#fuzz_} \
 			>build/fuzz/work/$$f.log 2>&1 || { tail -n 30 build/fuzz/work/$$f.log; exit 1; }; \
 		grep -E 'stat::number_of_executed_units|stat::peak_rss_mb' build/fuzz/work/$$f.log; \
 	done
 
-PROGRAMS += bench_rpc
-bench_rpc.src := $(wildcard tests/bench/*.c)
+PROGRAMS += bench_rpc bench_compile
+bench_rpc.src := $(filter-out tests/bench/bench_compile.c,$(wildcard tests/bench/*.c))
 bench_rpc.libs := protocol board base hosted
+bench_compile.src := tests/bench/bench_compile.c
+bench_compile.libs := graphc scriptasm board engine base hosted
+bench_compile.ld := -lmbedcrypto
 bench: ## ratios against named peers: make bench [ONLY=rpc_setparam]; also in build/bench.json
 	@tools/setup.sh build
-	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS) bench_rpc)
+	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS) bench_rpc bench_compile)
 	@$(PYTHON) tests/bench/run_bench.py $(if $(ONLY),--only $(ONLY))

@@ -9,16 +9,29 @@
 typedef struct tw_diag {
     char file[256];
     unsigned line, col; /* 1-based, 0 = whole file */
+    unsigned len;       /* [bytes] of what is meant; 0: the word that stands there */
     bool warning;
-    bool note; /* belongs to the row before it */
+    bool note;      /* belongs to the row before it */
+    uint8_t origin; /* 1 + row of origins: how that text came to be read; 0: it was asked for */
     char text[240];
 } tw_diag_t;
+
+/** A text that another one brought in. */
+typedef struct tw_diag_origin {
+    const void *key; /* its name as the reader holds it: compared, never followed */
+    char file[256];  /* where it was brought in */
+    unsigned line, col;
+    uint8_t origin; /* of that place, as in tw_diag_t */
+    char text[80];  /* "included here" */
+} tw_diag_origin_t;
 
 /** Where diagnostics go; several may come from one run. */
 typedef struct tw_diags {
     tw_diag_t rows[64];
-    unsigned n, errors; /* n <= 64 kept; errors counts all */
-    bool strict;        /* set by the caller: tags of IO manifests that have no row are errors */
+    unsigned n, errors, warnings; /* n <= 64 kept, errors before warnings; the other two count all */
+    bool strict;                  /* set by the caller: tags of IO manifests that have no row are errors */
+    tw_diag_origin_t origins[48];
+    unsigned n_origins;
 } tw_diags_t;
 
 #define TW_OPTIONS_MAX 64u

@@ -88,6 +88,17 @@ bool tw_text_line(tw_text_t *t)
     }
 }
 
+uint32_t tw_word_length(const char *p, const char *end)
+{
+    const char *q = p + 1;
+    if (p < end && *p != '{' && *p != '}') {
+        while (q < end && !is_blank(*q) && *q != ';' && *q != '{' && *q != '}') {
+            q++;
+        }
+    }
+    return (uint32_t)(q - p);
+}
+
 bool tw_text_peek(const tw_text_t *t, tw_tok_t *tok)
 {
     const char *p = skip_blanks(t->p, t->eol);
@@ -95,13 +106,7 @@ bool tw_text_peek(const tw_text_t *t, tw_tok_t *tok)
     if (p == t->eol || *p == ';') {
         return false;
     }
-    const char *q = p + 1;
-    if (*p != '{' && *p != '}') {
-        while (q < t->eol && !is_blank(*q) && *q != ';' && *q != '{' && *q != '}') {
-            q++;
-        }
-    }
-    tok->n = (uint32_t)(q - p);
+    tok->n = tw_word_length(p, t->eol);
     return true;
 }
 
@@ -258,22 +263,61 @@ static void make_printable(char *text, size_t size)
     }
 }
 
+/* An error finds room: the last warning goes, with its notes. */
+static void make_room(tw_diags_t *d)
+{
+    for (unsigned i = d->n; i-- > 0;) {
+        if (d->rows[i].warning) {
+            unsigned end = i + 1;
+            while (end < d->n && d->rows[end].note) {
+                end++;
+            }
+            memmove(&d->rows[i], &d->rows[end], (d->n - end) * sizeof d->rows[0]);
+            d->n -= end - i;
+            return;
+        }
+    }
+}
+
+/* 1 + row of the newest origin of that text, or 0. */
+static uint8_t origin_of(const tw_diags_t *d, const char *file)
+{
+    unsigned i = d->n_origins;
+    while (i > 0 && (file == NULL || d->origins[i - 1].key != file)) {
+        i--;
+    }
+    return (uint8_t)i;
+}
+
+static void put_text(char *to, size_t size, const char *fmt, va_list ap)
+{
+    const int n = vsnprintf(to, size, fmt, ap);
+    make_printable(to, size);
+    if (n >= (int)size) {
+        memcpy(to + size - 4, "...", 4);
+    }
+}
+
 static void put_row(tw_diags_t *d, tw_diag_t start, const char *file, const char *fmt, va_list ap)
 {
+    if (d->n >= TW_COUNT(d->rows) && !start.warning && !start.note) {
+        make_room(d);
+    }
     if (d->n >= TW_COUNT(d->rows)) {
         return;
     }
     tw_diag_t *row = &d->rows[d->n++];
     *row = start;
+    row->origin = origin_of(d, file);
     snprintf(row->file, sizeof row->file, "%s", file != NULL ? file : "");
-    vsnprintf(row->text, sizeof row->text, fmt, ap);
-    make_printable(row->text, sizeof row->text);
+    put_text(row->text, sizeof row->text, fmt, ap);
 }
 
-static void add(tw_diags_t *d, bool warning, const char *file, unsigned line, unsigned col, const char *fmt, va_list ap)
+static void add(tw_diags_t *d, tw_diag_t start, const char *file, const char *fmt, va_list ap)
 {
-    d->errors += !warning;
-    put_row(d, (tw_diag_t){.line = line, .col = col, .warning = warning}, file, fmt, ap);
+    d->errors += !start.warning;
+    d->warnings += start.warning;
+    put_row(d, start, file, fmt, ap);
 }
 
 void tw_diag_note(tw_diags_t *d, const char *file, unsigned line, unsigned col, const char *fmt, ...)
@@ -288,15 +332,22 @@ void tw_diag(tw_diags_t *d, bool warning, const char *file, unsigned line, unsig
 {
     va_list ap;
     va_start(ap, fmt);
-    add(d, warning, file, line, col, fmt, ap);
+    add(d, (tw_diag_t){.line = line, .col = col, .warning = warning}, file, fmt, ap);
     va_end(ap);
+}
+
+static tw_diag_t at_token(const tw_text_t *t, const tw_tok_t *tok, bool warning)
+{
+    const bool whole_line = tok == NULL;
+    return (tw_diag_t){
+        .line = t->line, .col = whole_line ? 0 : tok->col, .len = whole_line ? 0 : tok->n, .warning = warning};
 }
 
 void tw_text_error(tw_text_t *t, const tw_tok_t *tok, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    add(t->diags, false, t->file, t->line, tok != NULL ? tok->col : 0, fmt, ap);
+    add(t->diags, at_token(t, tok, false), t->file, fmt, ap);
     va_end(ap);
 }
 
@@ -304,34 +355,89 @@ void tw_text_warn(tw_text_t *t, const tw_tok_t *tok, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    add(t->diags, true, t->file, t->line, tok != NULL ? tok->col : 0, fmt, ap);
+    add(t->diags, at_token(t, tok, true), t->file, fmt, ap);
     va_end(ap);
 }
 
-/* Edits between a token and a word, both at most WORD_MAX long; one row of the usual table. */
+void tw_diag_origin(tw_diags_t *d, const char *file, const char *from, unsigned line, unsigned col, const char *fmt,
+                    ...)
+{
+    if (d->n_origins >= TW_COUNT(d->origins)) {
+        return;
+    }
+    tw_diag_origin_t *o = &d->origins[d->n_origins];
+    *o = (tw_diag_origin_t){.key = file, .line = line, .col = col, .origin = origin_of(d, from)};
+    d->n_origins++;
+    snprintf(o->file, sizeof o->file, "%s", from);
+    va_list ap;
+    va_start(ap, fmt);
+    put_text(o->text, sizeof o->text, fmt, ap);
+    va_end(ap);
+}
+
+void tw_diag_origins_end(tw_diags_t *d)
+{
+    for (unsigned i = 0; i < d->n_origins; i++) {
+        d->origins[i].key = NULL;
+    }
+}
+
+const char *tw_diag_kind(const tw_diag_t *row)
+{
+    return row->note ? "note" : row->warning ? "warning" : "error";
+}
+
+void tw_diag_line(const tw_diag_t *row, char *out, size_t size)
+{
+    char place[32] = "";
+    if (row->line > 0) {
+        snprintf(place, sizeof place, row->col > 0 ? ":%u:%u" : ":%u", row->line, row->col);
+    }
+    snprintf(out, size, "%s%s%s%s: %s", row->file, place, row->file[0] != 0 ? ": " : "", tw_diag_kind(row), row->text);
+}
+
+void tw_diag_summary(const tw_diags_t *d, char *out, size_t size)
+{
+    char errors[24] = "no errors", warnings[32] = "";
+    if (d->errors > 0) {
+        snprintf(errors, sizeof errors, "%u error%s", d->errors, d->errors == 1 ? "" : "s");
+    }
+    if (d->warnings > 0) {
+        snprintf(warnings, sizeof warnings, ", %u warning%s", d->warnings, d->warnings == 1 ? "" : "s");
+    }
+    snprintf(out, size, "%s%s", errors, warnings);
+}
+
+/* Edits between a token and a word, both at most WORD_MAX long, whatever their case; two letters in each
+ * other's place are one edit. Three rows of the usual table, by turns.
+ */
 #define WORD_MAX 40u
 static unsigned edits(const tw_tok_t *tok, const char *word, size_t n)
 {
-    unsigned row[WORD_MAX + 1];
+    unsigned rows[3][WORD_MAX + 1];
     for (unsigned j = 0; j <= n; j++) {
-        row[j] = j;
+        rows[0][j] = j;
     }
     for (unsigned i = 1; i <= tok->n; i++) {
-        unsigned diagonal = row[0];
+        unsigned *row = rows[i % 3];
+        const unsigned *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
+        const int a = tolower((unsigned char)tok->p[i - 1]), a1 = i > 1 ? tolower((unsigned char)tok->p[i - 2]) : 0;
         row[0] = i;
         for (unsigned j = 1; j <= n; j++) {
-            const unsigned change = diagonal + (tok->p[i - 1] != word[j - 1]);
-            diagonal = row[j];
-            row[j] = tw_min_u32(change, tw_min_u32(row[j], row[j - 1]) + 1);
+            const int b = tolower((unsigned char)word[j - 1]);
+            row[j] = tw_min_u32(above[j - 1] + (a != b), tw_min_u32(above[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && a1 == b && a == tolower((unsigned char)word[j - 2])) {
+                row[j] = tw_min_u32(row[j], before[j - 2] + 1);
+            }
         }
     }
-    return row[n];
+    return rows[tok->n % 3][n];
 }
 
 const char *tw_nearest(const tw_tok_t *tok, const void *words, size_t count, size_t stride)
 {
     const char *best = NULL;
-    unsigned least = tok->n / 4 + 2; /* more edits than this is another word */
+    unsigned least = tok->n < 3 ? 1 : tok->n / 4 + 2; /* as many edits as this are another word */
     if (tok->n > WORD_MAX) {
         return NULL;
     }
@@ -343,7 +449,8 @@ const char *tw_nearest(const tw_tok_t *tok, const void *words, size_t count, siz
             continue;
         }
         const unsigned e = edits(tok, word, n);
-        if (e < least) {
+        const bool better = best != NULL && n == tok->n && strlen(best) != n; /* a letter replaced, none lost */
+        if (e < least || (e == least && better)) {
             least = e;
             best = word;
         }
@@ -473,6 +580,19 @@ static const char *other_case(const tw_tok_t *tok, tw_name_fn names, char *text,
     return NULL;
 }
 
+/* The name meant instead of one that is none, or NULL. */
+static const char *near_name(const tw_tok_t *tok, tw_name_fn names, char *text, size_t size)
+{
+    const char *list[TW_UNIT_COUNT];
+    const bool raw = names == tw_raw_find, unit = names == tw_unit_find, domain = names == tw_domain_find;
+    const uint32_t n = raw ? TW_RAW_COUNT : unit ? TW_UNIT_COUNT : domain ? TW_DOMAIN_COUNT : 0;
+    for (uint32_t i = 0; i < n; i++) {
+        list[i] = raw ? tw_raw_name(i) : unit ? tw_unit_text(i) : tw_domain_text(i);
+    }
+    const char *same = other_case(tok, names, text, size);
+    return same != NULL ? same : tw_nearest(tok, list, n, sizeof list[0]);
+}
+
 bool tw_take_code(tw_text_t *t, const char *what, tw_name_fn names, int64_t hi, int64_t *v)
 {
     tw_tok_t tok;
@@ -482,7 +602,7 @@ bool tw_take_code(tw_text_t *t, const char *what, tw_name_fn names, int64_t hi, 
     }
     if (!code_of(&tok, names, &d)) {
         char text[32];
-        const char *near = other_case(&tok, names, text, sizeof text);
+        const char *near = near_name(&tok, names, text, sizeof text);
         tw_text_error(t, &tok, "unknown %s '%.*s'%s%s%s", what, (int)tok.n, tok.p, near ? ", did you mean '" : "",
                       near ? near : "", near ? "'?" : "");
         return false;

@@ -65,6 +65,22 @@ __attribute__((format(printf, 6, 7))) void tw_diag(tw_diags_t *d, bool warning, 
 /** More about the row just added: another place, or what would help. Dropped when that row was. */
 __attribute__((format(printf, 5, 6))) void tw_diag_note(tw_diags_t *d, const char *file, unsigned line, unsigned col,
                                                         const char *fmt, ...);
+/**
+ * From here on `file` (this very pointer) is a text brought in at a place of `from`: "included here".
+ * Its diagnostics tell so, and where `from` itself came in. Past 48 such texts it is left unsaid.
+ */
+__attribute__((format(printf, 6, 7))) void tw_diag_origin(tw_diags_t *d, const char *file, const char *from,
+                                                          unsigned line, unsigned col, const char *fmt, ...);
+/** The readers' names are about to go: forget what tw_diag_origin() compares with. Rows keep what they know. */
+void tw_diag_origins_end(tw_diags_t *d);
+/** "error", "warning" or "note". */
+const char *tw_diag_kind(const tw_diag_t *row);
+/** "file:line:col: error: text", as much of it as is known. */
+void tw_diag_line(const tw_diag_t *row, char *out, size_t size);
+/** "2 errors, 1 warning"; "no errors". */
+void tw_diag_summary(const tw_diags_t *d, char *out, size_t size);
+/** [bytes] of the word that begins at p, at least 1. */
+uint32_t tw_word_length(const char *p, const char *end);
 /** Error or warning at a token of the current line. */
 __attribute__((format(printf, 3, 4))) void tw_text_error(tw_text_t *t, const tw_tok_t *tok, const char *fmt, ...);
 __attribute__((format(printf, 3, 4))) void tw_text_warn(tw_text_t *t, const tw_tok_t *tok, const char *fmt, ...);

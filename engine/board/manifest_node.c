@@ -537,8 +537,8 @@ static void check_arcs(const reader_t *r)
         }
     }
     if (m->rx_min > m->rx || m->tx_min > m->tx) {
-        tw_diag(r->t->diags, false, file, 0, 0, "node_min_arcs asks for %u and %u arcs, node_nb_arcs has %u and %u",
-                m->rx_min, m->tx_min, m->rx, m->tx);
+        tw_diag(r->t->diags, false, file, 0, 0, "node_min_arcs %d %d is more than node_nb_arcs %d %d", m->rx_min,
+                m->tx_min, m->rx, m->tx);
     }
 }
 

@@ -1,4 +1,4 @@
-/* graphc.c - the compiler as its users call it: passes in order, graph identity, printing of diagnostics. */
+/* graphc.c - the compiler as its users call it: passes in order, graph identity. */
 #include "host_tools/graphc/graphc_priv.h"
 #include <mbedtls/md.h>
 #include <stdio.h>
@@ -34,8 +34,11 @@ static bool parse_and_hash(g_model_t *m, const char *path, const tw_text_source_
 static bool strict_enough(const tw_graphc_opts_t *opts, tw_diags_t *d)
 {
     for (unsigned i = 0; opts->strict && i < d->n; i++) {
-        d->errors += d->rows[i].warning;
         d->rows[i].warning = false;
+    }
+    if (opts->strict) {
+        d->errors += d->warnings;
+        d->warnings = 0;
     }
     return d->errors == 0;
 }
@@ -58,6 +61,7 @@ bool g_compile(const char *path, const tw_graphc_opts_t *opts, const tw_platform
             out->report_json = g_report_json(m, out->bytes);
         }
     }
+    tw_diag_origins_end(m->diags);
     g_model_free(m);
     free(m);
     return out->image != NULL;
@@ -106,58 +110,4 @@ void tw_graphc_free(tw_graphc_out_t *out)
     free(out->report);
     free(out->report_json);
     *out = (tw_graphc_out_t){0};
-}
-
-/* ---- diagnostics ----------------------------------------------------------------- */
-
-static void print_line(const char *text, size_t n, const tw_diag_t *d, FILE *f)
-{
-    unsigned line = 1;
-    const char *p = text, *end = text + n;
-    for (; p < end && line < d->line; p++) {
-        line += *p == '\n';
-    }
-    const char *eol = p;
-    while (eol < end && *eol != '\n' && *eol != '\r') {
-        eol++;
-    }
-    fprintf(f, "    %.*s\n", (int)(eol - p), p);
-    if (d->col > 0) {
-        fprintf(f, "    ");
-        for (const char *q = p; q < eol && q < p + d->col - 1; q++) {
-            fputc(*q == '\t' ? '\t' : ' ', f);
-        }
-        fprintf(f, "^\n");
-    }
-}
-
-void tw_diags_print(const tw_diags_t *d, void *file, bool colour)
-{
-    FILE *f = file;
-    for (unsigned i = 0; i < d->n; i++) {
-        const tw_diag_t *row = &d->rows[i];
-        fprintf(f, "%s", row->file);
-        if (row->line > 0) {
-            fprintf(f, row->col > 0 ? ":%u:%u" : ":%u", row->line, row->col);
-        }
-        const char *paint = !colour ? "" : row->note ? "\033[36m" : row->warning ? "\033[35m" : "\033[31m";
-        fprintf(f, ": %s%s%s: %s\n", paint,
-                row->note      ? "note"
-                : row->warning ? "warning"
-                               : "error",
-                colour ? "\033[0m" : "", row->text);
-        size_t n = 0;
-        char *text = row->line > 0 ? tw_text_files.read(NULL, row->file, &n) : NULL;
-        if (text != NULL) {
-            print_line(text, n, row, f);
-        }
-        free(text);
-    }
-    unsigned shown = 0;
-    for (unsigned i = 0; i < d->n; i++) {
-        shown += !d->rows[i].warning && !d->rows[i].note;
-    }
-    if (d->errors > shown) {
-        fprintf(f, "and %u more errors\n", d->errors - shown);
-    }
 }

@@ -23,5 +23,5 @@ typedef struct tw_graphc_out {
 /** Compile the file. @return true when there were no errors. */
 bool tw_graphc(const char *path, const tw_graphc_opts_t *opts, tw_graphc_out_t *out);
 void tw_graphc_free(tw_graphc_out_t *out);
-/** Print diagnostics as file:line:col, the line and a caret. */
+/** Print diagnostics as graphc_diag.h says; the texts are read again from their files. */
 void tw_diags_print(const tw_diags_t *d, void *file /* FILE* */, bool colour);

@@ -23,7 +23,8 @@
 #define G_ARCS_MAX 65534u
 #define G_PARAMS_MAX (16u << 20) /* [bytes] all boot parameters */
 #define G_INCLUDE_MAX 8u
-#define G_SCOPE_DEPTH 5u /* sub-graphs inside one another */
+#define G_SCOPE_DEPTH 5u  /* sub-graphs inside one another */
+#define G_SCOPES_MAX 257u /* the graph and 256 uses of sub-graphs */
 #define G_NONE 0xFFFFFFFFu
 #define G_IO 0xFFFFFFFEu /* where a node is meant: the graph's IO */
 
@@ -41,13 +42,15 @@ typedef struct g_slice {
 typedef struct g_scope {
     g_pos_t pos;
     uint32_t parent;              /* scope it stands in; of scope 0: 0 */
+    uint32_t depth;               /* of scope 0: 0 */
     char name[TW_SYMBOL_MAX + 1]; /* mangled: "front.eq"; of scope 0: "" */
-    const char *file;
+    char *file;                   /* its own copy */
 } g_scope_t;
 
 typedef struct g_control {
     uint8_t location, debug_script, sched_return, map_vid;
     uint32_t processors;
+    uint32_t subgraphs; /* instances, as written or as expanded */
     char name[TW_SYMBOL_MAX + 1];
 } g_control_t;
 
@@ -65,7 +68,7 @@ typedef struct g_io {
     uint32_t id;
     uint32_t setting[3];
     uint16_t hwid;
-    uint8_t format; /* id in the text, index after resolve */
+    uint8_t format; /* id in the text, index after parse */
     bool has_hwid;
     uint32_t arc; /* after resolve */
     const tw_io_manifest_t *manifest;
@@ -77,6 +80,7 @@ typedef struct g_script {
     g_pos_t pos;
     uint32_t id;   /* of the text; a node's own script has none: G_NONE */
     uint32_t node; /* owner, or G_NONE */
+    uint32_t scope;
     g_slice_t name;
     uint8_t regs, ptrs, stack, shared, vid;
     uint16_t budget; /* instructions */
@@ -100,7 +104,7 @@ typedef struct g_node {
     uint8_t placed;        /* bit per block: block_at[] is the text's word too */
     uint32_t blocks_named; /* one more than the highest block a tag spoke of */
     g_pos_t blocks_pos;
-    uint32_t script; /* id in the text, G_NONE none; index after resolve */
+    uint32_t script; /* id in the text, G_NONE none; index after parse */
     g_pos_t script_pos;
     uint32_t own_script; /* index into scripts, G_NONE none */
     bool has_params;
@@ -112,6 +116,7 @@ typedef struct g_node {
     uint32_t manifest_index;
     uint8_t rx, tx;    /* arcs in use: as the manifest says, fewer where it allows */
     bool inserted;     /* by the compiler */
+    uint32_t near;     /* of an inserted one: node of the text it follows, G_NONE an IO */
     uint32_t arcs[16]; /* by position: receive first; G_NONE not connected */
     /* after plan */
     uint32_t block_at[6], block_bytes[6];
@@ -122,7 +127,7 @@ typedef struct g_end {
     g_pos_t pos;
     g_slice_t type;
     uint32_t inst, port, format;
-    uint32_t node; /* after resolve; G_IO: the graph's IO */
+    uint32_t node; /* after parse; G_IO: the graph's IO, G_NONE: was reported */
     uint32_t slot; /* position among the node's arcs */
 } g_end_t;
 
@@ -130,7 +135,7 @@ typedef enum g_arc_kind { G_ARC_IN, G_ARC_OUT, G_ARC_NODES } g_arc_kind_t;
 typedef struct g_arc {
     g_pos_t pos;
     g_arc_kind_t kind;
-    uint32_t io; /* id in the text, index after resolve */
+    uint32_t io; /* id in the text, index after parse */
     g_end_t from, to;
     uint8_t debug_cmd, debug_reg, debug_page, flush, vid;
     uint8_t underflow, overflow, crumb_in, crumb_out;
@@ -176,12 +181,15 @@ typedef struct g_model {
     uint8_t *params;
     uint32_t n_formats, n_ios, n_nodes, n_arcs, n_scripts, n_maps, n_params, n_scopes, n_insertions;
     uint32_t cap_formats, cap_ios, cap_nodes, cap_arcs, cap_scripts, cap_maps, cap_params, cap_scopes, cap_insertions;
-    uint32_t format_of[256], io_of[256], script_of[256]; /* id of the text to index, G_NONE none */
-    uint32_t *node_hash;                                 /* open addressing over (type, instance), node + 1, 0 empty */
+    uint32_t n_shared;   /* scripts declared by number come first; the graph's own stand at their numbers */
+    uint32_t *node_hash; /* open addressing over (scope, type, instance), node + 1, 0 empty */
     uint32_t hash_size;
     char **texts; /* kept for slices and positions */
     char **names;
-    uint32_t n_texts, cap_texts, cap_names;
+    size_t *sizes;
+    uint32_t n_texts, cap_texts, cap_names, cap_sizes;
+    const char *const *include_dirs; /* where files are looked for that are not in their folder */
+    unsigned n_include_dirs;
     void (*canon)(void *ctx, const char *p, size_t n); /* takes the canonical text, see tw_text_t */
     void *canon_ctx;
     uint32_t uid;
@@ -202,14 +210,18 @@ __attribute__((format(printf, 3, 4))) void g_error(g_model_t *m, const g_pos_t *
 __attribute__((format(printf, 3, 4))) void g_warn(g_model_t *m, const g_pos_t *pos, const char *fmt, ...);
 /** More about the error or warning just added: where the other declaration stands, what would help. */
 __attribute__((format(printf, 3, 4))) void g_note(g_model_t *m, const g_pos_t *pos, const char *fmt, ...);
-/** Node of that type and instance, or G_NONE. */
-uint32_t g_find_node(const g_model_t *m, const char *type, uint32_t n, uint32_t inst);
+/** Node of that type and instance in a scope, or G_NONE. */
+uint32_t g_find_node(const g_model_t *m, uint32_t scope, const g_slice_t *type, uint32_t inst);
 /** Enter nodes[index] in the table; false when memory is out. */
 bool g_enter_node(g_model_t *m, uint32_t index);
+/** "scope.name" in what a symbol holds: the scope's name is cut first. */
+void g_mangle(char *to, const char *scope, const char *name);
 void g_model_free(g_model_t *m);
 
 /* ---- passes: true when they added no error ---------------------------------- */
+/** True when the text could be read: numbers that mean nothing were reported, and resolve has more to say. */
 bool g_parse(g_model_t *m, const char *path, const tw_text_source_t *src);
+/** True when there is no error yet. */
 bool g_resolve(g_model_t *m);
 /** Converters where the two ends of an arc differ, splits where one port feeds several arcs. */
 bool g_insert(g_model_t *m);
@@ -232,56 +244,3 @@ char *g_report_json(const g_model_t *m, uint32_t image_bytes);
 /** The whole compiler over any source of texts; `platform` is read already. */
 bool g_compile(const char *path, const tw_graphc_opts_t *opts, const tw_platform_t *platform,
                const tw_text_source_t *src, tw_graphc_out_t *out);
-
-/* ---- shared inside the parser ------------------------------------------------- */
-
-typedef enum g_in { IN_TOP, IN_FORMAT, IN_IO, IN_NODE, IN_SCRIPT, IN_ARC } g_in_t;
-typedef enum g_lines {
-    LINES_TAGS,
-    LINES_DATA,    /* node_parameters */
-    LINES_CODE,    /* script_code */
-    LINES_ASM,     /* script_assembler */
-    LINES_FORMATS, /* rows of the older form */
-    LINES_INTERFACE,
-    LINES_NODE_NAME, /* `node` alone: its name is on the next line */
-    LINES_IGNORED,   /* inside a block that was refused */
-} g_lines_t;
-
-typedef struct g_parser {
-    g_model_t *m;
-    const tw_text_source_t *src;
-    tw_text_t stack[G_INCLUDE_MAX + 1]; /* texts being read, innermost last */
-    unsigned depth;
-    tw_text_t *t; /* the innermost */
-    g_in_t in;
-    g_lines_t lines;
-    tw_tok_t tag;  /* of the line being read */
-    g_pos_t block; /* where the node, script or block began */
-    char dir[256]; /* of the graph: include never leaves it */
-    char paths[16][256];
-    bool has_path[16];
-    uint32_t script; /* being read, G_NONE none */
-    bool has_tag;    /* first byte of the parameters seen */
-    g_pos_t asm_at;
-    uint8_t *asm_text;
-    uint32_t asm_bytes, asm_cap, asm_lines;
-    uint8_t *data; /* bytes of the block being read */
-    uint32_t data_bytes, data_cap, literal_bytes, literal_cap;
-    uint8_t *literals;
-    uint8_t literal_dir[64][4]; /* label, type, offset of each literal line */
-    uint32_t n_literals;
-} g_parser_t;
-
-g_pos_t g_here(const g_parser_t *p, const tw_tok_t *tok);
-/** Script record that the tags inside a node or a script speak of; made when there is none. */
-g_script_t *g_script_here(g_parser_t *p);
-/** One data line "N type; v1 .. vN" appended to *data. @return its type's name, NULL after an error */
-const char *g_take_data(g_parser_t *p, uint8_t **data, uint32_t *n, uint32_t *cap);
-/** Append `count` bytes to *data, which grows; false after an error. */
-bool g_append(g_parser_t *p, uint8_t **data, uint32_t *n, uint32_t *cap, const void *bytes, uint32_t count);
-/** True when the line begins a data line. */
-bool g_is_data(const tw_text_t *t);
-bool g_code_line(g_parser_t *p);
-bool g_code_end(g_parser_t *p);
-bool g_asm_line(g_parser_t *p);
-bool g_asm_end(g_parser_t *p);

@@ -1,5 +1,5 @@
 /* graphc_script.c - script blocks: byte code and assembler text to code and literal pool. Knows no opcode. */
-#include "host_tools/graphc/graphc_priv.h"
+#include "host_tools/graphc/graphc_parse_priv.h"
 #include "host_tools/scriptasm/scriptasm.h"
 #include <stdlib.h>
 

@@ -54,7 +54,8 @@ struct tw_cli {
     int n_args;
     tw_given_t given[CLI_GIVEN_MAX];
     int n_given;
-    int exit; /* of the last cli_fail() */
+    int exit;            /* of the last cli_fail() */
+    json_t *diagnostics; /* with --json: what cli_diags() printed, for the document to come; or NULL */
 
     tw_client_t *c;
     bool have_nodes, have_arcs;
@@ -140,6 +141,16 @@ bool cli_write_file(tw_cli_t *cli, const char *path, const void *data, size_t n)
 bool cli_has_suffix(const char *path, const char *suffix);
 /** `path` with its suffix replaced; "-" stays. */
 void cli_with_suffix(const char *path, const char *suffix, char *out, size_t cap);
+
+/* ---- cli_diags.c ---------------------------------------------------------------------------------- */
+struct tw_diags;
+struct tw_text_source;
+/** Diagnostics on stderr; a count at the end when there are warnings only. `src` NULL: the texts' own files. */
+void cli_diags(tw_cli_t *cli, const struct tw_diags *d, const struct tw_text_source *src);
+/** The same for a text that was refused: CLI_INPUT, with their number. @return CLI_INPUT */
+int cli_fail_diags(tw_cli_t *cli, const char *path, const struct tw_diags *d, const struct tw_text_source *src);
+/** `doc` with "diagnostics", when there are any to tell. */
+json_t *cli_with_diags(tw_cli_t *cli, json_t *doc);
 
 /* ---- cli_compile.c ------------------------------------------------------------------------------ */
 /** Compile a graph text, diagnostics on stderr. @return false after printing why; free(image->data) */

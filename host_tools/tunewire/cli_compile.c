@@ -21,12 +21,13 @@ bool cli_compile(tw_cli_t *cli, const char *path, tw_bytes_t *image, char **repo
         return false;
     }
     const bool ok = tw_graphc(path, &opts, out);
-    tw_diags_print(&out->diags, cli->err, cli->err_colour);
+    if (!ok) {
+        (void)cli_fail_diags(cli, path, &out->diags, NULL);
+    } else {
+        cli_diags(cli, &out->diags, NULL);
+    }
     if (ok && !tw_bytes_add(image, out->image, out->bytes)) {
         (void)cli_fail(cli, CLI_INPUT, path, "", "out of memory");
-    } else if (!ok) {
-        (void)cli_fail(cli, CLI_INPUT, path, "correct what is listed above", "%u error%s", out->diags.errors,
-                       out->diags.errors == 1 ? "" : "s");
     }
     if (report) {
         *report = ok ? take(&out->report) : NULL;

@@ -95,6 +95,7 @@ int tw_cli_main(int argc, char *const *argv, FILE *out, FILE *err, const volatil
     cli->err_colour = colour && cli->err_tty;
     const int code = cli_parse(cli, argc, argv) ? run_verb(cli) : cli->exit;
     tw_client_close(cli->c);
+    json_decref(cli->diagnostics);
     free(cli->nodes.rows);
     free(cli->arcs.rows);
     free(cli);

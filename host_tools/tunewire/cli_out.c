@@ -7,7 +7,8 @@
 
 enum { BAR = 30 };
 
-static json_t *error_json(int code, const char *text, const char *where, const char *hint, const tw_client_error_t *e)
+static json_t *error_json(tw_cli_t *cli, int code, const char *text, const char *where, const char *hint,
+                          const tw_client_error_t *e)
 {
     json_t *o = json_pack("{s:i, s:s, s:s, s:s}", "exit", code, "text", text, "where", where, "hint", hint);
     if (o && e && e->kind == TW_CLIENT_DEVICE) {
@@ -16,6 +17,7 @@ static json_t *error_json(int code, const char *text, const char *where, const c
         (void)json_object_set_new(o, "detail", json_integer(e->detail));
         (void)json_object_set_new(o, "at", json_integer(e->where));
     }
+    o = cli_with_diags(cli, o);
     return json_pack("{s:o}", "error", o ? o : json_null());
 }
 
@@ -25,7 +27,7 @@ static int report(tw_cli_t *cli, int code, const char *text, const char *where, 
     const char *red = cli->err_colour ? "\033[1;31m" : "", *plain = cli->err_colour ? "\033[0m" : "";
     (void)fprintf(cli->err, "%stunewire:%s %s: %s%s%s\n", red, plain, text, where, hint[0] ? ": " : "", hint);
     if (cli->json) {
-        cli_json_line(cli, error_json(code, text, where, hint, e));
+        cli_json_line(cli, error_json(cli, code, text, where, hint, e));
     }
     cli->exit = code;
     return code;

@@ -1,15 +1,43 @@
 /* cli_script.c - scripts from files, for `script load`, `asm` and `disasm`. */
+#include "engine/board/manifest_lex.h"
 #include "engine/script/script.h"
 #include "host_tools/scriptasm/scriptasm.h"
 #include "host_tools/tunewire/cli_script.h"
 #include <stdlib.h>
 
-static void print_diags(tw_cli_t *cli, const char *path, const tw_asm_out_t *a)
+static char *read_given(void *ctx, const char *path, size_t *n)
 {
-    for (unsigned i = 0; i < a->n_diags && i < TW_COUNT(a->diags); i++) {
-        const tw_asm_diag_t *d = &a->diags[i];
-        (void)fprintf(cli->err, "%s:%u:%u: %s: %s\n", path, d->line, d->col, d->warning ? "warning" : "error", d->text);
+    const tw_bytes_t *text = ctx;
+    (void)path; /* there is one text */
+    char *copy = malloc(text->n + 1);
+    if (copy) {
+        memcpy(copy, text->n ? (const char *)text->data : "", text->n);
+        *n = text->n;
     }
+    return copy;
+}
+
+/* @return false after telling of errors */
+static bool tell(tw_cli_t *cli, const char *path, const tw_bytes_t *text, const tw_asm_out_t *a, bool ok)
+{
+    tw_bytes_t copy = *text;
+    const tw_text_source_t src = {&copy, read_given};
+    tw_diags_t *d = calloc(1, sizeof *d);
+    if (!d) {
+        (void)cli_fail(cli, CLI_INPUT, path, "", "out of memory");
+        return false;
+    }
+    for (unsigned i = 0; i < a->n_diags && i < TW_COUNT(a->diags); i++) {
+        tw_diag(d, a->diags[i].warning, path, a->diags[i].line, a->diags[i].col, "%s", a->diags[i].text);
+    }
+    d->errors = a->n_errors;
+    if (ok) {
+        cli_diags(cli, d, &src);
+    } else {
+        (void)cli_fail_diags(cli, path, d, &src);
+    }
+    free(d);
+    return ok;
 }
 
 static bool assemble(tw_cli_t *cli, const char *path, const tw_bytes_t *text, tw_bytes_t *code, uint32_t *code_bytes)
@@ -20,12 +48,9 @@ static bool assemble(tw_cli_t *cli, const char *path, const tw_bytes_t *text, tw
         (void)cli_fail(cli, CLI_INPUT, path, "", "out of memory");
         return false;
     }
-    bool ok = tw_asm((const char *)text->data, text->n, a);
-    print_diags(cli, path, a);
-    if (!ok) {
-        (void)cli_fail(cli, CLI_INPUT, path, "correct what is listed above", "%u error%s", a->n_errors,
-                       a->n_errors == 1 ? "" : "s");
-    } else {
+    const bool assembled = tw_asm((const char *)text->data, text->n, a);
+    bool ok = tell(cli, path, text, a, assembled);
+    if (ok) {
         *code_bytes = a->code_bytes;
         ok = tw_bytes_add(code, a->code, a->code_bytes) &&
              (!a->pool_bytes ||

@@ -6,8 +6,9 @@ static int print_result(tw_cli_t *cli, const char *path, size_t bytes, const cha
 {
     if (cli->json) {
         json_t *detail = report_json ? json_loads(report_json, 0, NULL) : NULL;
-        return cli_json(cli, json_pack("{s:s, s:I, s:o}", "image", path, "bytes", (json_int_t)bytes, "report",
-                                       detail ? detail : json_null()));
+        json_t *doc = json_pack("{s:s, s:I, s:o}", "image", path, "bytes", (json_int_t)bytes, "report",
+                                detail ? detail : json_null());
+        return cli_json(cli, cli_with_diags(cli, doc));
     }
     if (cli_option(cli, "--report") && report) {
         (void)fprintf(cli->out, "%s", report);

@@ -17,8 +17,8 @@ int verb_script_asm(tw_cli_t *cli)
     if (!cli_write_script(cli, to, &code, code_bytes)) {
         exit = cli->exit;
     } else if (cli->json) {
-        exit = cli_json(cli,
-                        json_pack("{s:s, s:i, s:i}", "file", to, "code_bytes", (int)code_bytes, "bytes", (int)code.n));
+        json_t *doc = json_pack("{s:s, s:i, s:i}", "file", to, "code_bytes", (int)code_bytes, "bytes", (int)code.n);
+        exit = cli_json(cli, cli_with_diags(cli, doc));
     } else {
         (void)fprintf(strcmp(to, "-") == 0 ? cli->err : cli->out, "%s: %u bytes of code, %zu in all\n", to, code_bytes,
                       code.n);

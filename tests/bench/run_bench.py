@@ -12,6 +12,7 @@ import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from graph_texts import amplifier_chain, filter_chain  # noqa: E402
+import gen_graph  # noqa: E402
 
 PLATFORM = "examples/platform/top_manifest_computer.txt"
 # figure: (peer, graph text or its file, options of the daemon)
@@ -22,6 +23,10 @@ FIGURES = {
     "blob_upload": ("raw_tcp_stream", "examples/voice_gate.txt", []),
     "arc_stream": ("raw_tcp_blocks", amplifier_chain(7), ["--io", "audio_in_0=ramp", "--pace", "fast"]),
 }
+
+# The compiler against the limits it is held to: nodes of the small and the large graph, pairs, seconds, growth.
+COMPILE = "compile_scale"
+SMALL, LARGE, COMPILE_PAIRS, LIMIT_S, LIMIT_GROWTH = 1000, 10000, 9, 2.0, 1.5
 
 
 def pin(cpu):
@@ -63,6 +68,27 @@ def measure(name, folder, cpu):
             "call_bytes": int(out[7]), "reply_bytes": int(out[8]), "kept": float(out[9])}
 
 
+def measure_compile(folder, cpu):
+    """compile_10k: seconds for the large graph; compile_scaling: its time per node over the small one's."""
+    for nodes in (SMALL, LARGE):
+        with open(os.path.join(folder, f"{nodes}.txt"), "w") as f:
+            f.write(gen_graph.text(nodes))
+    out = subprocess.run(["build/host/bench_compile", PLATFORM, os.path.join(folder, f"{SMALL}.txt"),
+                          os.path.join(folder, f"{LARGE}.txt"), str(LARGE // SMALL), str(COMPILE_PAIRS)], check=True,
+                         stdout=subprocess.PIPE, text=True, preexec_fn=lambda: pin(cpu)).stdout.split()
+    rows = {}
+    for name, (value, low, high), unit, limit in (("compile_10k", map(float, out[0:3]), "s", LIMIT_S),
+                                                  ("compile_scaling", map(float, out[3:6]), "x", LIMIT_GROWTH)):
+        # of the limit in seconds the ratio is the part used; growth is a ratio by itself
+        ratio, spread = (value / limit, [low / limit, high / limit]) if unit == "s" else (value, [low, high])
+        peer = f"limit_{limit:g}{unit if unit == 's' else ''}"
+        print(f"bench {name} ratio={ratio:.3f} value={value:.6g} unit={unit} peer={peer} "
+              f"spread={spread[0]:.3f}..{spread[1]:.3f}", flush=True)
+        rows[name] = {"ratio": ratio, "value": value, "unit": unit, "peer": peer, "spread": spread,
+                      "pairs": int(out[6])}
+    return rows
+
+
 def machine(cpu):
     """What a reader must know to judge the figures. Ratios hold over changes of the clock, values do not."""
     def read(path):
@@ -79,7 +105,7 @@ def machine(cpu):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="", choices=["", *FIGURES])
+    parser.add_argument("--only", default="", choices=["", *FIGURES, COMPILE])
     a = parser.parse_args()
     cpu = max(os.sched_getaffinity(0))
     about = machine(cpu)
@@ -90,8 +116,9 @@ def main():
         with open(path) as f:
             kept = json.load(f)
     with tempfile.TemporaryDirectory() as folder:
-        for name in [a.only] if a.only else FIGURES:
-            kept[name] = dict(measure(name, folder, cpu), machine=about)
+        for name in [a.only] if a.only else [*FIGURES, COMPILE]:
+            rows = measure_compile(folder, cpu) if name == COMPILE else {name: measure(name, folder, cpu)}
+            kept.update({row: dict(figures, machine=about) for row, figures in rows.items()})
     with open(path, "w") as f:
         json.dump(kept, f, indent=1)
     return 0

@@ -6,6 +6,7 @@ import pty
 import re
 import select
 import shlex
+import shutil
 import signal
 import struct
 import subprocess
@@ -225,3 +226,58 @@ def test_bash_completes_names_of_the_live_device(device):
         done = subprocess.run(["bash", "-c", script, "x", line], capture_output=True, text=True, timeout=10,
                               env=dict(os.environ, TUNEWIRE_TARGET=device.uri))
         assert want in done.stdout.splitlines(), (line, done.stdout, done.stderr)
+
+
+ZSHRC = """PS1=
+unsetopt PROMPT_SP BEEP
+autoload -Uz compinit
+compinit -u -D
+eval "$(tunewire completion zsh)"
+show() { print -r -- "<$BUFFER>"; BUFFER= }
+zle -N show
+bindkey '^T' show
+print ready
+"""
+
+
+class Zsh:
+    """An interactive zsh on a terminal; complete() types a line and Tab and says what stands there then."""
+
+    def __init__(self, folder, target):
+        (folder / ".zshrc").write_text(ZSHRC)
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(ROOT)
+            os.execvpe("zsh", ["zsh", "-d", "-i"], dict(os.environ, TERM="dumb", ZDOTDIR=str(folder), COLUMNS="200",
+                       TUNEWIRE_TARGET=target, PATH=os.path.dirname(TOOL) + os.pathsep + os.environ["PATH"]))
+        self.until(b"ready\r\n")
+
+    def until(self, mark):
+        seen, end = b"", time.monotonic() + 10
+        while mark not in seen and time.monotonic() < end:
+            if select.select([self.fd], [], [], 0.2)[0]:
+                seen += os.read(self.fd, 4096)
+        assert mark in seen, seen
+        return seen
+
+    def complete(self, line):
+        os.write(self.fd, line.encode() + b"\t\x14")
+        return re.findall(rb"<([^<>]*)>\r\n", self.until(b">\r\n"))[-1].decode()
+
+    def close(self):
+        os.write(self.fd, b"exit\n")
+        os.waitpid(self.pid, 0)
+        os.close(self.fd)
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="no zsh")
+def test_zsh_completes_verbs_options_files_and_live_names(device, tmp_path):
+    shell = Zsh(tmp_path, device.uri)
+    for line, want in (("tunewire arc sc", "tunewire arc scope "), ("tunewire compl", "tunewire completion "),
+                       ("tunewire compile --pl", "tunewire compile --platform "),
+                       ("tunewire compile examples/voice_gate_", "tunewire compile examples/voice_gate_f32.txt "),
+                       ("tunewire get ampl", "tunewire get amplifier.0."),
+                       ("tunewire set amplifier.0.gain_d", "tunewire set amplifier.0.gain_db="),
+                       ("tunewire arc scope out.io_platform_l", "tunewire arc scope out.io_platform_line_out_0 ")):
+        assert shell.complete(line) == want
+    shell.close()

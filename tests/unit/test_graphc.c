@@ -86,8 +86,7 @@ static void diagnose(const char *text, text_t *got)
     for (unsigned i = 0; i < out.diags.n; i++) {
         const tw_diag_t *d = &out.diags.rows[i];
         char line[400];
-        const int n = snprintf(line, sizeof line, "==> %u:%u %s: %s\n", d->line, d->col,
-                               d->warning ? "warning" : "error", d->text);
+        const int n = snprintf(line, sizeof line, "==> %u:%u %s: %s\n", d->line, d->col, tw_diag_kind(d), d->text);
         add(got, line, (size_t)n);
     }
     if (ok) {
