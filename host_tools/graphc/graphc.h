@@ -7,10 +7,12 @@
 #include "engine/board/manifest.h"
 
 typedef struct tw_graphc_opts {
-    const char *platform; /* top manifest path; NULL: `platform` next to the graph's folder, see docs */
-    bool strict;          /* warnings are errors */
-    uint32_t sequence;    /* build sequence word */
-    bool draw;            /* fill in out.dot */
+    const char *platform;            /* top manifest path; NULL: `platform` next to the graph's folder, see docs */
+    bool strict;                     /* warnings are errors */
+    uint32_t sequence;               /* build sequence word */
+    const char *const *include_dirs; /* folders where files are looked for that are not in their own, in order */
+    unsigned n_include_dirs;
+    bool draw;                       /* fill in out.dot */
 } tw_graphc_opts_t;
 
 typedef struct tw_graphc_out {
@@ -25,5 +27,18 @@ typedef struct tw_graphc_out {
 /** Compile the file. @return true when there were no errors. */
 bool tw_graphc(const char *path, const tw_graphc_opts_t *opts, tw_graphc_out_t *out);
 void tw_graphc_free(tw_graphc_out_t *out);
+
+enum {
+    TW_DECOMPILE_PLAIN = 1,    /* without places and sizes of memory: a plan may choose them again */
+    TW_DECOMPILE_IDENTITY = 2, /* without what is no part of a graph's identity: the build sequence */
+};
+/**
+ * An image back to text. The text compiles to the same image, byte for byte, on the platform the image was made for.
+ * @param platform  its manifests name the node types and number their ports; NULL: the node library of this program
+ * @param text      malloc'ed, NUL-terminated; NULL after errors
+ * @return true when there were no errors; warnings say what in the image has no tag in the language
+ */
+bool tw_decompile(const uint8_t *image, uint32_t bytes, const tw_platform_t *platform, unsigned flags, char **text,
+                  tw_diags_t *diags);
 /** Print diagnostics as graphc_diag.h says; the texts are read again from their files. */
 void tw_diags_print(const tw_diags_t *d, void *file /* FILE* */, bool colour);

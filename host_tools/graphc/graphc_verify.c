@@ -67,7 +67,7 @@ static void verify_scripts(g_model_t *m)
 
 /* ---- boot parameters ---- */
 
-static tw_format_t as_device_has(const g_format_t *f)
+tw_format_t g_device_format(const g_format_t *f)
 {
     return (tw_format_t){
         .frame_bytes = f->frame_bytes,
@@ -115,7 +115,7 @@ static void explain(const tw_node_desc_t *d, const tw_format_t *f, const g_node_
 static void verify_params(g_model_t *m, const g_node_t *n, const tw_node_desc_t *d)
 {
     const g_arc_t *a = &m->arcs[n->arcs[0]];
-    const tw_format_t f = as_device_has(&m->formats[n->manifest->rx != 0 ? a->to.format : a->from.format]);
+    const tw_format_t f = g_device_format(&m->formats[n->manifest->rx != 0 ? a->to.format : a->from.format]);
     tw_fault_t fault = {0};
     fault.err = tw_param_check(d, &f, n->tag, 0, m->params + n->params_at, n->params_bytes, &fault);
     if (fault.err == TW_OK) {
