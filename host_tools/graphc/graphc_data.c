@@ -129,11 +129,11 @@ static void refuse_value(g_parser_t *p, const tw_tok_t *tok, const struct type *
     }
 }
 
-const char *g_take_data(g_parser_t *p, uint8_t **data, uint32_t *n, uint32_t *cap)
+/* "N type;" */
+static const struct type *take_head(g_parser_t *p, int64_t lo, int64_t hi, int64_t *count)
 {
-    int64_t count;
     tw_tok_t tok;
-    if (!tw_take_int(p->t, "number of values", 1, G_PARAMS_MAX / 8, &count)) {
+    if (!tw_take_int(p->t, "number of values", lo, hi, count)) {
         return NULL;
     }
     if (!tw_text_tok(p->t, &tok)) {
@@ -150,6 +150,31 @@ const char *g_take_data(g_parser_t *p, uint8_t **data, uint32_t *n, uint32_t *ca
     if (!take_separator(p->t, &tok)) {
         (void)tw_text_peek(p->t, &tok);
         tw_text_error(p->t, &tok, "expected ';' after the type");
+        return NULL;
+    }
+    return type;
+}
+
+bool g_take_count(g_parser_t *p, uint32_t most, uint32_t *count)
+{
+    tw_tok_t at;
+    int64_t n = 0;
+    (void)tw_text_peek(p->t, &at);
+    const struct type *type = take_head(p, 0, most, &n);
+    if (type != NULL && type->kind == FLOAT) {
+        tw_text_error(p->t, &at, "numbers of a list are whole, not %s", type->name);
+        type = NULL;
+    }
+    *count = (uint32_t)n;
+    return type != NULL;
+}
+
+const char *g_take_data(g_parser_t *p, uint8_t **data, uint32_t *n, uint32_t *cap)
+{
+    int64_t count;
+    tw_tok_t tok;
+    const struct type *type = take_head(p, 1, G_PARAMS_MAX / 8, &count);
+    if (type == NULL) {
         return NULL;
     }
     for (int64_t i = 0; i < count; i++) {

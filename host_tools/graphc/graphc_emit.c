@@ -321,7 +321,7 @@ static void header(out_t *o, const g_model_t *m, uint32_t sequence)
         [TW_W_COUNTS] = BITS(m->n_nodes, TW_W12_NODES) | BITS(m->n_arcs, TW_W12_ARCS),
         [TW_W_COUNTS2] = BITS(m->n_formats, TW_W13_FORMATS) | BITS(m->n_ios, TW_W13_IOS) |
                          BITS(m->n_scripts, TW_W13_SCRIPTS) | BITS(m->n_banks, TW_W13_BANKS),
-        [TW_W_COUNTS3] = BITS(registers(m), TW_W14_REGISTERS),
+        [TW_W_COUNTS3] = BITS(registers(m), TW_W14_REGISTERS) | BITS(m->control.subgraphs, TW_W14_SUBGRAPHS),
         [TW_W_STATE_BYTES] = m->state_bytes,
     };
     for (uint32_t i = 0; i < TW_COUNT(w); i++) {

@@ -74,33 +74,34 @@ uint32_t g_add_node(g_model_t *m, const g_node_t *n)
     return m->n_nodes++;
 }
 
-/* ---- nodes by type and instance ---------------------------------------------- */
+/* ---- nodes by scope, type and instance ---------------------------------------------- */
 
-static uint32_t hash(const char *type, uint32_t n, uint32_t inst)
+static uint32_t hash(uint32_t scope, const g_slice_t *type, uint32_t inst)
 {
-    uint32_t h = 2166136261u ^ inst * 2654435761u;
-    for (uint32_t i = 0; i < n; i++) {
-        h = (h ^ (uint8_t)type[i]) * 16777619u;
+    uint32_t h = 2166136261u ^ inst * 2654435761u ^ scope * 2246822519u;
+    for (uint32_t i = 0; i < type->n; i++) {
+        h = (h ^ (uint8_t)type->p[i]) * 16777619u;
     }
     return h;
 }
 
-static bool same(const g_node_t *node, const char *type, uint32_t n, uint32_t inst)
+static bool same(const g_node_t *node, uint32_t scope, const g_slice_t *type, uint32_t inst)
 {
-    return node->inst == inst && node->type.n == n && memcmp(node->type.p, type, n) == 0;
+    return node->inst == inst && node->scope == scope && node->type.n == type->n &&
+           memcmp(node->type.p, type->p, type->n) == 0;
 }
 
-uint32_t g_find_node(const g_model_t *m, const char *type, uint32_t n, uint32_t inst)
+uint32_t g_find_node(const g_model_t *m, uint32_t scope, const g_slice_t *type, uint32_t inst)
 {
     if (m->hash_size == 0) {
         return G_NONE;
     }
-    for (uint32_t at = hash(type, n, inst);; at++) {
+    for (uint32_t at = hash(scope, type, inst);; at++) {
         const uint32_t entry = m->node_hash[at & (m->hash_size - 1)];
         if (entry == 0) {
             return G_NONE;
         }
-        if (same(&m->nodes[entry - 1], type, n, inst)) {
+        if (same(&m->nodes[entry - 1], scope, type, inst)) {
             return entry - 1;
         }
     }
@@ -109,7 +110,7 @@ uint32_t g_find_node(const g_model_t *m, const char *type, uint32_t n, uint32_t 
 static void put(g_model_t *m, uint32_t index)
 {
     const g_node_t *n = &m->nodes[index];
-    uint32_t at = hash(n->type.p, n->type.n, n->inst);
+    uint32_t at = hash(n->scope, &n->type, n->inst);
     while (m->node_hash[at & (m->hash_size - 1)] != 0) {
         at++;
     }
@@ -136,6 +137,16 @@ bool g_enter_node(g_model_t *m, uint32_t index)
     return true;
 }
 
+void g_mangle(char *to, const char *scope, const char *name)
+{
+    const int left = (int)TW_SYMBOL_MAX - 1 - (int)strlen(name);
+    if (scope[0] == 0 || left <= 0) {
+        snprintf(to, TW_SYMBOL_MAX + 1, "%s", name);
+    } else {
+        snprintf(to, TW_SYMBOL_MAX + 1, "%.*s.%s", left, scope, name);
+    }
+}
+
 void g_model_free(g_model_t *m)
 {
     for (uint32_t i = 0; i < m->n_texts; i++) {
@@ -147,12 +158,16 @@ void g_model_free(g_model_t *m)
     }
     free(m->texts);
     free(m->names);
+    free(m->sizes);
     free(m->formats);
     free(m->ios);
     free(m->nodes);
     free(m->arcs);
     free(m->scripts);
     free(m->maps);
+    for (uint32_t i = 0; i < m->n_scopes; i++) {
+        free(m->scopes[i].file);
+    }
     free(m->scopes);
     free(m->insertions);
     free(m->params);

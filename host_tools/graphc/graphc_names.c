@@ -46,6 +46,17 @@ static void settle(taken_t *t, char *name, const char *wanted)
     }
 }
 
+/* The same for what stands in a sub-graph. */
+static void settle_in(taken_t *t, char *name, const char *scope, const char *wanted)
+{
+    char mangled[TW_SYMBOL_MAX + 1];
+    if (scope[0] != 0 && strlen(wanted) <= TW_SYMBOL_MAX) {
+        g_mangle(mangled, scope, wanted);
+        wanted = mangled;
+    }
+    settle(t, name, wanted);
+}
+
 static void replace_others(char *text)
 {
     for (char *p = text; *p != 0; p++) {
@@ -76,7 +87,7 @@ static bool name_nodes(g_model_t *m)
             const uint32_t skip = ours ? sizeof prefix - 1 : 0;
             snprintf(wanted, sizeof wanted, "%.*s.%u", (int)(n->type.n - skip), n->type.p + skip, n->inst);
             replace_others(wanted);
-            settle(&t, n->name, wanted);
+            settle_in(&t, n->name, m->scopes[n->scope].name, wanted);
         }
     }
     free(t.slots);
@@ -131,15 +142,17 @@ static bool name_scripts(g_model_t *m)
     }
     for (uint32_t i = 0; i < m->n_scripts; i++) {
         g_script_t *s = &m->scripts[i];
+        const char *scope = s->node == G_NONE ? m->scopes[s->scope].name : ""; /* its node's symbol has it */
         char wanted[64];
         if (s->name.n > 0) {
+            scope = m->scopes[s->scope].name;
             snprintf(wanted, sizeof wanted, "%.*s", (int)s->name.n, s->name.p);
         } else if (s->node != G_NONE) {
             snprintf(wanted, sizeof wanted, "node.%s", m->nodes[s->node].name);
         } else {
             snprintf(wanted, sizeof wanted, "script.%u", s->id);
         }
-        settle(&t, s->symbol, wanted);
+        settle_in(&t, s->symbol, scope, wanted);
     }
     free(t.slots);
     return true;

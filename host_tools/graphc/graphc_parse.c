@@ -70,6 +70,8 @@ static bool end_block(g_parser_t *p)
         return g_code_end(p);
     case LINES_ASM:
         return g_asm_end(p);
+    case LINES_SUBGRAPH:
+        return g_subgraph_end(p);
     case LINES_FORMATS:
     case LINES_INTERFACE:
     case LINES_NODE_NAME:
@@ -79,36 +81,20 @@ static bool end_block(g_parser_t *p)
     return true;
 }
 
-/* ---- texts ---------------------------------------------------------------------- */
-
-static bool keep_text(g_model_t *m, char *text, char *name)
+bool g_open_text(g_parser_t *p, const tw_tok_t *at, uint32_t index, const char *name)
 {
-    if (m->n_texts >= m->cap_texts && !g_grow(&m->texts, m->cap_texts, &m->cap_texts, sizeof *m->texts)) {
+    const g_model_t *m = p->m;
+    p->opened_bytes += m->sizes[index];
+    if (++p->opened > G_OPENED_MAX || p->opened_bytes > G_OPENED_BYTES_MAX) {
+        const g_pos_t pos = p->depth > 0 ? g_here(p, at) : m->scopes[p->scope].pos;
+        g_error(p->m, &pos, "files are used %u times, %zu bytes in all: at most %u times, %u bytes", p->opened,
+                p->opened_bytes, G_OPENED_MAX, G_OPENED_BYTES_MAX);
         return false;
     }
-    if (m->n_texts >= m->cap_names && !g_grow(&m->names, m->cap_names, &m->cap_names, sizeof *m->names)) {
-        return false;
-    }
-    m->texts[m->n_texts] = text;
-    m->names[m->n_texts++] = name;
-    return true;
-}
-
-bool g_open_text(g_parser_t *p, const char *path)
-{
-    size_t n = 0, size = strlen(path) + 1;
-    char *text = p->src->read(p->src->ctx, path, &n);
-    char *name = malloc(size);
-    if (text == NULL || name == NULL || !keep_text(p->m, text, name)) {
-        free(text);
-        free(name);
-        return false;
-    }
-    memcpy(name, path, size);
     p->t = &p->stack[p->depth++];
-    tw_text_open(p->t, name, text, n, p->m->diags);
-    p->t->canon = p->m->canon;
-    p->t->canon_ctx = p->m->canon_ctx;
+    tw_text_open(p->t, name, m->texts[index], m->sizes[index], m->diags);
+    p->t->canon = m->canon;
+    p->t->canon_ctx = m->canon_ctx;
     return true;
 }
 
@@ -132,6 +118,11 @@ static const struct row *find_row(const tw_tok_t *tok)
         }
     }
     return NULL;
+}
+
+bool g_is_tag(const tw_tok_t *tok)
+{
+    return find_row(tok) != NULL;
 }
 
 /* The record a row's field is in, or NULL when the tag may not stand here. */
@@ -258,6 +249,12 @@ static bool read_line(g_parser_t *p)
         return g_interface_row(p);
     case LINES_NODE_NAME:
         return g_open_node(p);
+    case LINES_SUBGRAPH:
+        if (p->sub_lines < 2 || !g_is_tag(&tok)) {
+            return g_subgraph_line(p);
+        }
+        p->lines = LINES_TAGS; /* the older text has no end there */
+        break;
     case LINES_IGNORED:
         if (find_row(&tok) == NULL || find_row(&tok)->where != W_TOP) {
             tw_text_skip(p->t);
@@ -269,6 +266,11 @@ static bool read_line(g_parser_t *p)
     return is_rule(&tok) || read_tag(p);
 }
 
+static bool too_many(const g_parser_t *p)
+{
+    return p->m->diags->errors >= TW_COUNT(p->m->diags->rows);
+}
+
 static void read_all(g_parser_t *p)
 {
     while (p->depth > 0) {
@@ -278,39 +280,88 @@ static void read_all(g_parser_t *p)
             continue;
         }
         (void)read_line(p);
-        if (p->m->diags->errors >= TW_COUNT(p->m->diags->rows)) {
+        if (too_many(p)) {
             tw_diag(p->m->diags, false, p->t->file, p->t->line, 0, "too many errors, the rest was not read");
             return;
         }
     }
     p->t = &p->stack[0];
-    if (p->lines != LINES_TAGS && p->lines != LINES_IGNORED) {
+    if (p->lines == LINES_SUBGRAPH) {
+        (void)g_subgraph_end(p);
+    } else if (p->lines != LINES_TAGS && p->lines != LINES_IGNORED) {
         g_error(p->m, &p->block, "block without _end_");
     } else if (p->in == IN_NODE || p->in == IN_SCRIPT) {
         close_record(p, false);
     }
 }
 
+/* ---- scopes ---------------------------------------------------------------------------------------- */
+
+static bool refused_before(const g_parser_t *p, uint32_t scope)
+{
+    for (uint32_t i = 0; i < scope; i++) {
+        if (p->locals[i].refused && p->locals[i].text == p->locals[scope].text) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One text, with all it includes. The sub-graphs it names are added behind it and read in their turn. */
+static void read_scope(g_parser_t *p, uint32_t scope)
+{
+    g_model_t *m = p->m;
+    const unsigned errors = m->diags->errors;
+    g_local_t *l = &p->locals[scope];
+    p->scope = scope;
+    p->in = IN_TOP;
+    p->lines = LINES_TAGS;
+    p->script = G_NONE;
+    p->depth = 0;
+    memset(p->has_path, 0, sizeof p->has_path);
+    l->first_format = m->n_formats;
+    l->first_node = m->n_nodes;
+    l->first_arc = m->n_arcs;
+    l->first_script = m->n_scripts;
+    tw_path_dir(p->dir, sizeof p->dir, m->scopes[scope].file);
+    if (!refused_before(p, scope) && g_open_text(p, NULL, p->locals[scope].text, m->scopes[scope].file)) {
+        read_all(p);
+    }
+    g_close_scope(p);
+    p->locals[scope].refused = m->diags->errors > errors; /* `l` may have moved */
+}
+
+static void free_parser(g_parser_t *p)
+{
+    free(p->locals);
+    free(p->asm_text);
+    free(p->data);
+    free(p->literals);
+}
+
 bool g_parse(g_model_t *m, const char *path, const tw_text_source_t *src)
 {
     const unsigned errors = m->diags->errors;
     g_parser_t p = {.m = m, .src = src, .script = G_NONE};
-    memset(m->format_of, 0xFF, sizeof m->format_of);
-    memset(m->io_of, 0xFF, sizeof m->io_of);
-    memset(m->script_of, 0xFF, sizeof m->script_of);
     m->control = (g_control_t){.sched_return = 3, .processors = 1};
-    tw_path_dir(p.dir, sizeof p.dir, path);
-    if (strlen(path) >= sizeof p.dir || !g_open_text(&p, path)) {
+    const uint32_t text = strlen(path) < sizeof p.dir ? g_load_text(&p, path) : G_NONE;
+    if (text == G_NONE || g_add_scope(&p, 0, text, &(g_pos_t){.file = path}) == G_NONE) {
         tw_diag(m->diags, false, path, 0, 0, "cannot read the graph '%s'", path);
+        free_parser(&p);
         return false;
     }
-    read_all(&p);
-    const bool ok = m->diags->errors == errors;
-    if (ok) {
-        g_end_scope(&p);
+    for (uint32_t i = 0; i < m->n_scopes && !too_many(&p); i++) {
+        read_scope(&p, i);
     }
-    free(p.asm_text);
-    free(p.data);
-    free(p.literals);
+    bool ok = m->diags->errors == errors;
+    if (ok) {
+        g_look_up(&p);
+    }
+    if (m->diags->errors == errors) {
+        g_join(&p);
+    }
+    /* sub-graphs that were not joined are no graph for the passes that follow */
+    ok = ok && (m->n_scopes == 1 || m->diags->errors == errors);
+    free_parser(&p);
     return ok;
 }

@@ -9,7 +9,7 @@ static bool take_end(g_parser_t *p, g_end_t *e)
     }
     e->pos = g_here(p, &tok);
     e->type = (g_slice_t){tok.p, tok.n};
-    return g_take_u32(p, "instance", 0, 0xFFFF, &e->inst) && g_take_u32(p, "port", 0, 15, &e->port) &&
+    return g_take_u32(p, "instance", 0, 0xFFFF, &e->inst) && g_take_u32(p, "port", 0, G_INTERFACES_MAX, &e->port) &&
            g_take_u32(p, "format index", 0, 255, &e->format);
 }
 
@@ -46,7 +46,8 @@ static g_arc_t new_arc(g_parser_t *p, g_arc_kind_t kind)
     p->in = IN_TOP;
     tw_tok_t at;
     (void)tw_text_peek(p->t, &at);
-    return (g_arc_t){.pos = g_here(p, &at), .kind = kind, .jitter = 1.0, .script = G_NONE, .io = G_NONE};
+    return (g_arc_t){
+        .pos = g_here(p, &at), .kind = kind, .scope = p->scope, .jitter = 1.0, .script = G_NONE, .io = G_NONE};
 }
 
 /* io node instance port format [set0copy1 format-of-the-IO] [H] */
@@ -123,6 +124,13 @@ bool g_read_crumbs(g_parser_t *p)
 bool g_read_arc_script(g_parser_t *p)
 {
     return g_take_script_id(p, &g_arc_here(p)->script);
+}
+
+bool g_read_arc_map(g_parser_t *p)
+{
+    g_arc_t *a = g_arc_here(p);
+    a->vid_given = true;
+    return g_take_vid(p, "VID", &a->vid);
 }
 
 bool g_read_no_convert(g_parser_t *p)

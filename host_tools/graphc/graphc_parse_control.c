@@ -54,38 +54,16 @@ bool g_read_set_file_path(g_parser_t *p)
     return true;
 }
 
-static bool leaves_folder(const char *file)
-{
-    for (const char *at = file; (at = strstr(at, "..")) != NULL; at += 2) {
-        if ((at == file || at[-1] == '/') && (at[2] == 0 || at[2] == '/')) {
-            return true;
-        }
-    }
-    return file[0] == '/';
-}
-
 bool g_read_include(g_parser_t *p)
 {
-    uint32_t i;
     tw_tok_t tok;
-    char file[200], path[256];
-    if (!g_take_u32(p, "path index", 0, (int64_t)TW_COUNT(p->paths) - 1, &i) || !g_take_word(p, "a file name", &tok)) {
+    const uint32_t text = g_take_file(p, &tok);
+    if (text == G_NONE) {
         return false;
-    }
-    if (i > 0 && !p->has_path[i]) {
-        tw_text_error(p->t, &tok, "path %u is not declared: set_file_path %u FOLDER", i, i);
-        return false;
-    }
-    if (!tw_tok_copy(&tok, file, sizeof file) ||
-        !tw_path_join(path, sizeof path, p->has_path[i] ? p->paths[i] : p->dir, file)) {
-        return g_fail(p, &tok, "path too long");
-    }
-    if (leaves_folder(file)) {
-        return g_fail(p, &tok, "a file name stays inside the folder its index names");
     }
     for (unsigned k = 0; k < p->depth; k++) {
-        if (strcmp(p->stack[k].file, path) == 0) {
-            tw_text_error(p->t, &tok, "'%s' includes itself", path);
+        if (strcmp(p->stack[k].file, p->m->names[text]) == 0) {
+            tw_text_error(p->t, &tok, "'%s' includes itself", p->m->names[text]);
             return false;
         }
     }
@@ -93,12 +71,8 @@ bool g_read_include(g_parser_t *p)
         tw_text_error(p->t, &tok, "more than %u includes inside one another", G_INCLUDE_MAX);
         return false;
     }
-    if (p->m->n_texts >= 256) {
-        return g_fail(p, &tok, "more than 256 files");
-    }
     const tw_text_t *from = p->t;
-    if (!g_open_text(p, path)) {
-        tw_text_error(p->t, &tok, "cannot read '%s'", path);
+    if (!g_open_text(p, &tok, text, p->m->names[text])) {
         return false;
     }
     tw_diag_origin(p->m->diags, p->t->file, from->file, from->line, tok.col, "included here");
@@ -124,11 +98,4 @@ bool g_read_memory_mapping(g_parser_t *p)
     map.vid = (uint8_t)vid;
     m->maps[m->n_maps++] = map;
     return true;
-}
-
-bool g_read_subgraph(g_parser_t *p)
-{
-    g_start(p, IN_TOP);
-    p->lines = LINES_IGNORED;
-    return g_fail(p, NULL, "sub-graphs are not supported yet");
 }

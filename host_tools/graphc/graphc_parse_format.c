@@ -4,16 +4,17 @@
 static g_format_t *add_format(g_parser_t *p, const tw_tok_t *at, uint32_t id)
 {
     g_model_t *m = p->m;
-    if (m->format_of[id] != G_NONE) {
+    uint32_t *known = &g_local_here(p)->format_of[id];
+    if (*known != G_NONE) {
         tw_text_error(p->t, at, "format %u is declared twice", id);
-        g_note(m, &m->formats[m->format_of[id]].pos, "first declared here");
+        g_note(m, &m->formats[*known].pos, "first declared here");
         return NULL;
     }
     if (m->n_formats >= m->cap_formats && !g_grow(&m->formats, m->cap_formats, &m->cap_formats, sizeof *m->formats)) {
         (void)g_fail(p, at, "out of memory");
         return NULL;
     }
-    m->format_of[id] = m->n_formats;
+    *known = m->n_formats;
     g_format_t *f = &m->formats[m->n_formats++];
     *f = (g_format_t){.pos = g_here(p, at), .id = id, .frame_bytes = 1, .raw = TW_RAW_S16, .channels = 1};
     return f;

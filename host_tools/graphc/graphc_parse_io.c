@@ -10,16 +10,22 @@ static g_io_t *add_io(g_parser_t *p)
     if (!g_take_u32(p, "IO index", 0, G_IOS_MAX - 1, &id)) {
         return NULL;
     }
-    if (m->io_of[id] != G_NONE) {
+    if (p->scope > 0) {
+        tw_text_error(p->t, &at,
+                      "a sub-graph has no IOs of its own: its interfaces 1, 2, .. are given where it is used");
+        return NULL;
+    }
+    uint32_t *known = &g_local_here(p)->io_of[id];
+    if (*known != G_NONE) {
         tw_text_error(p->t, &at, "stream_io %u is declared twice", id);
-        g_note(m, &m->ios[m->io_of[id]].pos, "first declared here");
+        g_note(m, &m->ios[*known].pos, "first declared here");
         return NULL;
     }
     if (m->n_ios >= m->cap_ios && !g_grow(&m->ios, m->cap_ios, &m->cap_ios, sizeof *m->ios)) {
         (void)g_fail(p, &at, "out of memory");
         return NULL;
     }
-    m->io_of[id] = m->n_ios;
+    *known = m->n_ios;
     g_io_t *io = &m->ios[m->n_ios++];
     *io = (g_io_t){.pos = g_here(p, &at), .id = id, .arc = G_NONE};
     return io;

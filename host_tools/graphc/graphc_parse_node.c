@@ -14,7 +14,8 @@ static bool read_node_header(g_parser_t *p)
     if (!g_take_u32(p, "instance", 0, 0xFFFF, &inst)) {
         return false;
     }
-    const uint32_t old = g_find_node(m, tok.p, tok.n, inst);
+    const g_slice_t type = {tok.p, tok.n};
+    const uint32_t old = g_find_node(m, p->scope, &type, inst);
     if (old != G_NONE) {
         tw_text_error(p->t, &tok, "node %.*s %u is declared twice", (int)tok.n, tok.p, inst);
         g_note(m, &m->nodes[old].pos, "first declared here");
@@ -28,7 +29,7 @@ static bool read_node_header(g_parser_t *p)
         return g_fail(p, &tok, "out of memory");
     }
     g_node_t *n = &m->nodes[m->n_nodes++];
-    *n = (g_node_t){.pos = pos, .type = {tok.p, tok.n}, .inst = inst, .script = G_NONE, .own_script = G_NONE};
+    *n = (g_node_t){.pos = pos, .type = type, .inst = inst, .scope = p->scope, .script = G_NONE, .own_script = G_NONE};
     for (unsigned i = 0; i < TW_COUNT(n->arcs); i++) {
         n->arcs[i] = G_NONE;
     }
@@ -67,7 +68,12 @@ g_node_t *g_node_here(g_parser_t *p)
 bool g_read_node_name(g_parser_t *p)
 {
     tw_tok_t tok;
-    return g_take_symbol(p, &tok) && tw_tok_copy(&tok, g_node_here(p)->name, sizeof g_node_here(p)->name);
+    char name[TW_SYMBOL_MAX + 1];
+    if (!g_take_symbol(p, &tok) || !tw_tok_copy(&tok, name, sizeof name)) {
+        return false;
+    }
+    g_mangle(g_node_here(p)->name, p->m->scopes[p->scope].name, name);
+    return true;
 }
 
 static bool take_block(g_parser_t *p, uint32_t *block)
@@ -97,11 +103,13 @@ bool g_read_malloc_e(g_parser_t *p)
 
 bool g_read_map_hwblock(g_parser_t *p)
 {
-    uint32_t block, vid;
-    if (!take_block(p, &block) || !g_take_u32(p, "VID", 0, 254, &vid)) {
+    uint32_t block;
+    uint8_t vid;
+    if (!take_block(p, &block) || !g_take_vid(p, "VID", &vid)) {
         return false;
     }
-    g_node_here(p)->vid[block] = (uint8_t)vid;
+    g_node_here(p)->vid[block] = vid;
+    g_node_here(p)->vid_given |= (uint8_t)(1u << block);
     return true;
 }
 

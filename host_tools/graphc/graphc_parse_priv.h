@@ -12,12 +12,41 @@ typedef enum g_lines {
     LINES_FORMATS, /* rows of the older form */
     LINES_INTERFACE,
     LINES_NODE_NAME, /* `node` alone: its name is on the next line */
+    LINES_SUBGRAPH,  /* name, file and lists of a sub-graph */
     LINES_IGNORED,   /* inside a block that was refused */
 } g_lines_t;
+
+#define G_INTERFACES_MAX 255u
+#define G_TEXTS_MAX 256u               /* files */
+#define G_OPENED_MAX 4096u             /* times that one is opened */
+#define G_OPENED_BYTES_MAX (64u << 20) /* and what that comes to */
+#define G_SUB 0xFFFFFFFDu              /* end of an arc at a sub-graph, which g_end.slot names, interface g_end.port */
+
+/* What the numbers of one scope's text mean. */
+typedef struct g_local {
+    uint32_t text;                                       /* its file, index into texts */
+    g_slice_t name;                                      /* as the parent calls it */
+    uint32_t format_of[256], io_of[256], script_of[128]; /* id to index, G_NONE none; IOs: of the graph alone */
+    uint32_t ios[G_INTERFACES_MAX]; /* interface - 1 to the parent's number, G_NONE: connected by its arcs */
+    uint8_t vids[G_INTERFACES_MAX]; /* VID - 1 to the bank */
+    uint32_t n_ios, n_vids;
+    bool refused; /* its text has errors, and would have them again */
+    g_pos_t ios_pos, vids_pos;
+    uint32_t first_format, first_node, first_arc, first_script, end_node, end_arc, end_script;
+} g_local_t;
 
 typedef struct g_parser {
     g_model_t *m;
     const tw_text_source_t *src;
+    g_local_t *locals; /* one per scope */
+    uint32_t cap_locals;
+    uint32_t scope;     /* being read */
+    uint32_t sub;       /* LINES_SUBGRAPH: its scope, G_NONE while that is not known */
+    unsigned sub_lines; /* of it taken */
+    g_slice_t sub_name;
+    g_pos_t sub_pos;
+    uint32_t opened;
+    size_t opened_bytes;
     tw_text_t stack[G_INCLUDE_MAX + 1]; /* texts being read, innermost last */
     unsigned depth;
     tw_text_t *t; /* the innermost */
@@ -50,6 +79,8 @@ typedef bool g_reader_fn(g_parser_t *p);
 g_script_t *g_script_here(g_parser_t *p);
 /** One data line "N type; v1 .. vN" appended to *data. @return its type's name, NULL after an error */
 const char *g_take_data(g_parser_t *p, uint8_t **data, uint32_t *n, uint32_t *cap);
+/** The "N type;" that begins a list of whole numbers, N at most `most`. */
+bool g_take_count(g_parser_t *p, uint32_t most, uint32_t *count);
 /** Append `count` bytes to *data, which grows; false after an error. */
 bool g_append(g_parser_t *p, uint8_t **data, uint32_t *n, uint32_t *cap, const void *bytes, uint32_t count);
 /** True when the line begins a data line. */
@@ -77,8 +108,17 @@ bool g_more(const g_parser_t *p);
 
 /** A block of kind `in` begins at this line. */
 void g_start(g_parser_t *p, g_in_t in);
-/** Open a text on top of the stack. @return false when it cannot be read */
-bool g_open_text(g_parser_t *p, const char *path);
+/** Read texts[index] next, as `name` calls it. @return false after an error */
+bool g_open_text(g_parser_t *p, const tw_tok_t *at, uint32_t index, const char *name);
+/** Row of graph_tags.def that the token names, aliases too. */
+bool g_is_tag(const tw_tok_t *tok);
+
+/* ---- files, graphc_files.c -------------------------------------------------------- */
+
+/** A text, read once however often it is used. @return index into texts, G_NONE when it cannot be read */
+uint32_t g_load_text(g_parser_t *p, const char *path);
+/** Take "path-index file" and find that text. @return G_NONE after an error */
+uint32_t g_take_file(g_parser_t *p, tw_tok_t *tok);
 
 /* ---- records being read ---------------------------------------------------------- */
 
@@ -91,7 +131,19 @@ bool g_data_line(g_parser_t *p);
 bool g_format_row(g_parser_t *p);
 bool g_interface_row(g_parser_t *p);
 
-/* ---- scopes, graphc_scope.c -------------------------------------------------------- */
+/* ---- scopes -------------------------------------------------------------------------- */
 
-/** Numbers of the text that was read become indexes of the model; needs all of the text. */
-void g_end_scope(g_parser_t *p);
+g_local_t *g_local_here(g_parser_t *p);
+/** A new scope, not read yet. @return its number, G_NONE after an error */
+uint32_t g_add_scope(g_parser_t *p, uint32_t parent, uint32_t text, const g_pos_t *pos);
+/** A line of a `subgraph` block. */
+bool g_subgraph_line(g_parser_t *p);
+bool g_subgraph_end(g_parser_t *p);
+/** Bank that the text's number means here, 0 to itself. @return false after an error */
+bool g_take_vid(g_parser_t *p, const char *what, uint8_t *vid);
+/** The text of the scope was read: formats it shares with others become one. */
+void g_close_scope(g_parser_t *p);
+/** Numbers of the texts become indexes of the model; needs all of them. */
+void g_look_up(g_parser_t *p);
+/** Arcs that meet at the edge of a sub-graph become one; scripts get their places. */
+void g_join(g_parser_t *p);

@@ -14,7 +14,7 @@ static g_script_t *add_script(g_parser_t *p, uint32_t id, uint32_t owner)
     }
     p->script = m->n_scripts;
     g_script_t *s = &m->scripts[m->n_scripts++];
-    *s = (g_script_t){.pos = p->block, .id = id, .node = owner, .regs = 2, .ptrs = 2};
+    *s = (g_script_t){.pos = p->block, .id = id, .node = owner, .scope = p->scope, .regs = 2, .ptrs = 2};
     return s;
 }
 
@@ -43,15 +43,16 @@ bool g_read_script(g_parser_t *p)
     if (!g_take_u32(p, "script", 0, G_SCRIPTS_MAX - 1, &id)) {
         return false;
     }
-    if (p->m->script_of[id] != G_NONE) {
+    uint32_t *known = &g_local_here(p)->script_of[id];
+    if (*known != G_NONE) {
         tw_text_error(p->t, &at, "script %u is declared twice", id);
-        g_note(p->m, &p->m->scripts[p->m->script_of[id]].pos, "first declared here");
+        g_note(p->m, &p->m->scripts[*known].pos, "first declared here");
         return false;
     }
     if (add_script(p, id, G_NONE) == NULL) {
         return false;
     }
-    p->m->script_of[id] = p->script;
+    *known = p->script;
     p->in = IN_SCRIPT;
     p->lines = LINES_TAGS;
     return true;
@@ -96,4 +97,10 @@ bool g_read_script_code(g_parser_t *p)
 bool g_read_script_assembler(g_parser_t *p)
 {
     return open_code(p, LINES_ASM);
+}
+
+bool g_read_script_map(g_parser_t *p)
+{
+    g_script_t *s = g_script_here(p);
+    return s != NULL && g_take_vid(p, "VID", &s->vid);
 }

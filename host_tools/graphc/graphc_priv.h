@@ -23,7 +23,8 @@
 #define G_ARCS_MAX 65534u
 #define G_PARAMS_MAX (16u << 20) /* [bytes] all boot parameters */
 #define G_INCLUDE_MAX 8u
-#define G_SCOPE_DEPTH 5u /* sub-graphs inside one another */
+#define G_SCOPE_DEPTH 5u  /* sub-graphs inside one another */
+#define G_SCOPES_MAX 257u /* the graph and 256 uses of sub-graphs */
 #define G_NONE 0xFFFFFFFFu
 #define G_IO 0xFFFFFFFEu /* where a node is meant: the graph's IO */
 
@@ -41,13 +42,15 @@ typedef struct g_slice {
 typedef struct g_scope {
     g_pos_t pos;
     uint32_t parent;              /* scope it stands in; of scope 0: 0 */
+    uint32_t depth;               /* of scope 0: 0 */
     char name[TW_SYMBOL_MAX + 1]; /* mangled: "front.eq"; of scope 0: "" */
-    const char *file;
+    char *file;                   /* its own copy */
 } g_scope_t;
 
 typedef struct g_control {
     uint8_t location, debug_script, sched_return, map_vid;
     uint32_t processors;
+    uint32_t subgraphs; /* instances, as written or as expanded */
     char name[TW_SYMBOL_MAX + 1];
 } g_control_t;
 
@@ -77,6 +80,7 @@ typedef struct g_script {
     g_pos_t pos;
     uint32_t id;   /* of the text; a node's own script has none: G_NONE */
     uint32_t node; /* owner, or G_NONE */
+    uint32_t scope;
     g_slice_t name;
     uint8_t regs, ptrs, stack, shared, vid;
     uint16_t budget; /* instructions */
@@ -177,12 +181,15 @@ typedef struct g_model {
     uint8_t *params;
     uint32_t n_formats, n_ios, n_nodes, n_arcs, n_scripts, n_maps, n_params, n_scopes, n_insertions;
     uint32_t cap_formats, cap_ios, cap_nodes, cap_arcs, cap_scripts, cap_maps, cap_params, cap_scopes, cap_insertions;
-    uint32_t format_of[256], io_of[256], script_of[256]; /* id of the text to index, G_NONE none */
-    uint32_t *node_hash;                                 /* open addressing over (type, instance), node + 1, 0 empty */
+    uint32_t n_shared;   /* scripts declared by number come first; the graph's own stand at their numbers */
+    uint32_t *node_hash; /* open addressing over (scope, type, instance), node + 1, 0 empty */
     uint32_t hash_size;
     char **texts; /* kept for slices and positions */
     char **names;
-    uint32_t n_texts, cap_texts, cap_names;
+    size_t *sizes;
+    uint32_t n_texts, cap_texts, cap_names, cap_sizes;
+    const char *const *include_dirs; /* where files are looked for that are not in their folder */
+    unsigned n_include_dirs;
     void (*canon)(void *ctx, const char *p, size_t n); /* takes the canonical text, see tw_text_t */
     void *canon_ctx;
     uint32_t uid;
@@ -203,10 +210,12 @@ __attribute__((format(printf, 3, 4))) void g_error(g_model_t *m, const g_pos_t *
 __attribute__((format(printf, 3, 4))) void g_warn(g_model_t *m, const g_pos_t *pos, const char *fmt, ...);
 /** More about the error or warning just added: where the other declaration stands, what would help. */
 __attribute__((format(printf, 3, 4))) void g_note(g_model_t *m, const g_pos_t *pos, const char *fmt, ...);
-/** Node of that type and instance, or G_NONE. */
-uint32_t g_find_node(const g_model_t *m, const char *type, uint32_t n, uint32_t inst);
+/** Node of that type and instance in a scope, or G_NONE. */
+uint32_t g_find_node(const g_model_t *m, uint32_t scope, const g_slice_t *type, uint32_t inst);
 /** Enter nodes[index] in the table; false when memory is out. */
 bool g_enter_node(g_model_t *m, uint32_t index);
+/** "scope.name" in what a symbol holds: the scope's name is cut first. */
+void g_mangle(char *to, const char *scope, const char *name);
 void g_model_free(g_model_t *m);
 
 /* ---- passes: true when they added no error ---------------------------------- */

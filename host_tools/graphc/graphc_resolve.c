@@ -149,7 +149,7 @@ bool g_resolve(g_model_t *m)
     for (uint32_t i = 0; i < m->n_nodes; i++) {
         check_node(m, &m->nodes[i]);
     }
-    if (m->control.debug_script != 0 && m->script_of[0] == G_NONE) {
+    if (m->control.debug_script != 0 && m->n_shared == 0) {
         tw_diag(m->diags, false, m->names[0], 0, 0, "debug_script_fields calls script 0, which is not declared");
     }
     if (m->n_nodes == 0) {

@@ -1,6 +1,109 @@
-/* graphc_scope.c - numbers of the text to indexes of the model, when all of a text was read. Knows no tag. */
+/* graphc_scope.c - the graph and its sub-graphs: numbers of each one's text to indexes of the model. Knows no tag. */
 #include "host_tools/graphc/graphc_parse_priv.h"
+#include <stdio.h>
 #include <stdlib.h>
+
+g_local_t *g_local_here(g_parser_t *p)
+{
+    return &p->locals[p->scope];
+}
+
+uint32_t g_add_scope(g_parser_t *p, uint32_t parent, uint32_t text, const g_pos_t *pos)
+{
+    g_model_t *m = p->m;
+    const uint32_t n = m->n_scopes;
+    if (n >= G_SCOPES_MAX) {
+        g_error(m, pos, "more than %u sub-graphs in all, those of sub-graphs counted", G_SCOPES_MAX - 1);
+        return G_NONE;
+    }
+    const size_t size = strlen(m->names[text]) + 1;
+    char *file = malloc(size); /* one for each use, so that diagnostics tell them apart */
+    if (file == NULL || (n >= m->cap_scopes && !g_grow(&m->scopes, n, &m->cap_scopes, sizeof *m->scopes)) ||
+        (n >= p->cap_locals && !g_grow(&p->locals, n, &p->cap_locals, sizeof *p->locals))) {
+        g_error(m, pos, "out of memory");
+        free(file);
+        return G_NONE;
+    }
+    memcpy(file, m->names[text], size);
+    g_local_t *l = &p->locals[n];
+    *l = (g_local_t){.text = text, .name = p->sub_name, .ios_pos = *pos, .vids_pos = *pos};
+    memset(l->format_of, 0xFF, sizeof l->format_of);
+    memset(l->io_of, 0xFF, sizeof l->io_of);
+    memset(l->script_of, 0xFF, sizeof l->script_of);
+    g_scope_t *s = &m->scopes[m->n_scopes++];
+    *s = (g_scope_t){.pos = *pos, .parent = parent, .file = file};
+    if (n > 0) {
+        char name[TW_SYMBOL_MAX + 1];
+        snprintf(name, sizeof name, "%.*s", (int)l->name.n, l->name.p);
+        s->depth = m->scopes[parent].depth + 1;
+        g_mangle(s->name, m->scopes[parent].name, name);
+        tw_diag_origin(m->diags, file, pos->file, pos->line, pos->col, "in the sub-graph %s", s->name);
+    }
+    return n;
+}
+
+bool g_take_vid(g_parser_t *p, const char *what, uint8_t *vid)
+{
+    const g_local_t *l = g_local_here(p);
+    tw_tok_t at;
+    uint32_t v;
+    (void)tw_text_peek(p->t, &at);
+    if (!g_take_u32(p, what, 0, 254, &v)) {
+        return false;
+    }
+    if (p->scope > 0 && v > l->n_vids) {
+        tw_text_error(p->t, &at, "%s %u, but sub-graph %s has %u", what, v, p->m->scopes[p->scope].name, l->n_vids);
+        g_note(p->m, &l->vids_pos, "its list of VIDs is given here");
+        return false;
+    }
+    *vid = p->scope > 0 && v > 0 ? l->vids[v - 1] : (uint8_t)v;
+    return true;
+}
+
+/* ---- formats of a sub-graph that the model has already ---------------------------- */
+
+static bool same_format(const g_format_t *a, const g_format_t *b)
+{
+    return a->frame_bytes == b->frame_bytes && a->mapping == b->mapping && a->border == b->border &&
+           a->height == b->height && a->width == b->width && a->raw == b->raw && a->interleave == b->interleave &&
+           a->channels == b->channels && a->ts == b->ts && a->ts_size == b->ts_size && a->unit == b->unit &&
+           a->domain == b->domain && a->rate == b->rate;
+}
+
+/* The image has room for few formats, and a sub-graph used often brings the same ones each time. */
+static void share_formats(g_model_t *m, g_local_t *l)
+{
+    uint32_t n = l->first_format;
+    for (uint32_t i = l->first_format; i < m->n_formats; i++) {
+        const g_format_t f = m->formats[i];
+        uint32_t at = 0;
+        while (at < n && !same_format(&m->formats[at], &f)) {
+            at++;
+        }
+        if (at == n) {
+            m->formats[n++] = f;
+        }
+        l->format_of[f.id] = at;
+    }
+    m->n_formats = n;
+}
+
+void g_close_scope(g_parser_t *p)
+{
+    g_model_t *m = p->m;
+    g_local_t *l = g_local_here(p);
+    if (p->scope > 0) {
+        share_formats(m, l);
+    }
+    if (m->n_formats > G_FORMATS_MAX) {
+        g_error(m, &m->scopes[p->scope].pos, "more than %u formats in all", G_FORMATS_MAX);
+    }
+    l->end_node = m->n_nodes;
+    l->end_arc = m->n_arcs;
+    l->end_script = m->n_scripts;
+}
+
+/* ---- look-ups ------------------------------------------------------------------------ */
 
 static uint32_t index_of(g_model_t *m, const g_pos_t *pos, const char *what, const uint32_t *table, uint32_t id)
 {
@@ -11,34 +114,15 @@ static uint32_t index_of(g_model_t *m, const g_pos_t *pos, const char *what, con
 }
 
 /* A format that is missing was reported: index 0 then stands for it. */
-static uint32_t format_index(g_model_t *m, const g_pos_t *pos, uint32_t id)
+static uint32_t format_index(g_model_t *m, const g_local_t *l, const g_pos_t *pos, uint32_t id)
 {
-    const uint32_t i = index_of(m, pos, "format", m->format_of, id);
+    const uint32_t i = index_of(m, pos, "format", l->format_of, id);
     return i != G_NONE ? i : 0;
 }
 
-static void look_up_ios(g_model_t *m)
+static bool declared(const g_model_t *m, const g_local_t *l, const g_slice_t *type)
 {
-    for (uint32_t i = 0; i < m->n_ios; i++) {
-        m->ios[i].format = (uint8_t)format_index(m, &m->ios[i].pos, m->ios[i].format);
-    }
-}
-
-static void look_up_nodes(g_model_t *m)
-{
-    for (uint32_t i = 0; i < m->n_nodes; i++) {
-        g_node_t *n = &m->nodes[i];
-        if (n->script != G_NONE) {
-            n->script = index_of(m, &n->script_pos, "script", m->script_of, n->script);
-        }
-    }
-}
-
-/* ---- arcs ----------------------------------------------------------------------- */
-
-static bool declared(const g_model_t *m, const g_slice_t *type)
-{
-    for (uint32_t i = 0; i < m->n_nodes; i++) {
+    for (uint32_t i = l->first_node; i < l->end_node; i++) {
         if (m->nodes[i].type.n == type->n && memcmp(m->nodes[i].type.p, type->p, type->n) == 0) {
             return true;
         }
@@ -46,14 +130,14 @@ static bool declared(const g_model_t *m, const g_slice_t *type)
     return false;
 }
 
-/* Type of the text's nodes nearest to the one an arc names, or NULL. */
-static const char *nearest_node(const g_model_t *m, const g_slice_t *type, char *to, size_t size)
+/* Type of the scope's nodes nearest to the one an arc names, or NULL. */
+static const char *nearest_node(const g_model_t *m, const g_local_t *l, const g_slice_t *type, char *to, size_t size)
 {
     enum { MOST = 64 };
     char names[MOST][64];
     const char *rows[MOST];
     size_t count = 0;
-    for (uint32_t i = 0; i < m->n_nodes && count < MOST; i++) {
+    for (uint32_t i = l->first_node; i < l->end_node && count < MOST; i++) {
         const tw_tok_t tok = {.p = m->nodes[i].type.p, .n = m->nodes[i].type.n};
         rows[count] = names[count];
         count += tw_tok_copy(&tok, names[count], sizeof names[0]);
@@ -67,85 +151,158 @@ static const char *nearest_node(const g_model_t *m, const g_slice_t *type, char 
     return to;
 }
 
-static void look_up_end(g_model_t *m, g_end_t *e)
+/* Sub-graph that the scope calls so, G_NONE none. */
+static uint32_t find_subgraph(const g_parser_t *p, uint32_t scope, const g_slice_t *name)
 {
-    e->node = g_find_node(m, e->type.p, e->type.n, e->inst);
-    e->format = format_index(m, &e->pos, e->format);
-    if (e->node == G_NONE) {
-        char near[64];
-        const bool known = declared(m, &e->type) || nearest_node(m, &e->type, near, sizeof near) == NULL;
-        g_error(m, &e->pos, "node %.*s %u is not declared%s%s%s", (int)e->type.n, e->type.p, e->inst,
-                known ? "" : ", did you mean '", known ? "" : near, known ? "" : "'?");
+    for (uint32_t i = scope + 1; i < p->m->n_scopes; i++) {
+        const g_slice_t *n = &p->locals[i].name;
+        if (p->m->scopes[i].parent == scope && n->n == name->n && memcmp(n->p, name->p, n->n) == 0) {
+            return i;
+        }
+    }
+    return G_NONE;
+}
+
+/* The end is an interface of a sub-graph. */
+static void look_up_interface(g_parser_t *p, g_end_t *e, uint32_t sub)
+{
+    g_model_t *m = p->m;
+    const g_local_t *l = &p->locals[sub];
+    if (e->inst != 0) {
+        g_error(m, &e->pos, "%s is a sub-graph, its instance is 0", m->scopes[sub].name);
+    } else if (e->port == 0 || e->port > l->n_ios) {
+        g_error(m, &e->pos, "sub-graph %s has interfaces 1..%u, not %u", m->scopes[sub].name, l->n_ios, e->port);
+    } else if (l->ios[e->port - 1] != G_NONE) {
+        g_error(m, &e->pos, "interface %u of %s is number %u of this graph's IOs: its list says so, not -1", e->port,
+                m->scopes[sub].name, l->ios[e->port - 1]);
+    } else {
+        e->node = G_SUB;
+        e->slot = sub;
+        return;
+    }
+    g_note(m, &l->ios_pos, "its list of interfaces is given here");
+}
+
+static void look_up_end(g_parser_t *p, uint32_t scope, g_end_t *e)
+{
+    g_model_t *m = p->m;
+    const g_local_t *l = &p->locals[scope];
+    e->format = format_index(m, l, &e->pos, e->format);
+    e->node = g_find_node(m, scope, &e->type, e->inst);
+    if (e->node != G_NONE) {
+        return;
+    }
+    const uint32_t sub = find_subgraph(p, scope, &e->type);
+    if (sub != G_NONE) {
+        look_up_interface(p, e, sub);
+        return;
+    }
+    char near[64];
+    const bool known = declared(m, l, &e->type) || nearest_node(m, l, &e->type, near, sizeof near) == NULL;
+    g_error(m, &e->pos, "node %.*s %u is not declared%s%s%s", (int)e->type.n, e->type.p, e->inst,
+            known ? "" : ", did you mean '", known ? "" : near, known ? "" : "'?");
+}
+
+/* In a sub-graph the number is that of an interface, which joining the scopes replaces. */
+static void look_up_io(g_parser_t *p, uint32_t scope, g_arc_t *a, g_end_t *edge)
+{
+    g_model_t *m = p->m;
+    const g_local_t *l = &p->locals[scope];
+    edge->node = G_IO;
+    edge->format = 0;
+    if (scope == 0) {
+        a->io = index_of(m, &a->pos, "stream_io", l->io_of, a->io);
+        edge->format = a->io != G_NONE ? m->ios[a->io].format : 0;
+    } else if (a->io == 0 || a->io > l->n_ios) {
+        g_error(m, &a->pos, "interface %u: those of sub-graph %s are 1..%u", a->io, m->scopes[scope].name, l->n_ios);
+        g_note(m, &l->ios_pos, "its list of interfaces is given here");
     }
 }
 
-static void look_up_arc(g_model_t *m, g_arc_t *a)
+static void look_up_arc(g_parser_t *p, uint32_t scope, g_arc_t *a)
 {
     g_end_t *edge = a->kind == G_ARC_IN ? &a->from : a->kind == G_ARC_OUT ? &a->to : NULL;
     if (edge != &a->from) {
-        look_up_end(m, &a->from);
+        look_up_end(p, scope, &a->from);
     }
     if (edge != &a->to) {
-        look_up_end(m, &a->to);
+        look_up_end(p, scope, &a->to);
     }
     if (edge != NULL) {
-        a->io = index_of(m, &a->pos, "stream_io", m->io_of, a->io);
-        edge->node = G_IO;
-        edge->format = a->io != G_NONE ? m->ios[a->io].format : 0;
+        look_up_io(p, scope, a, edge);
     }
     if (a->script != G_NONE) {
-        a->script = index_of(m, &a->pos, "script", m->script_of, a->script);
+        a->script = index_of(p->m, &a->pos, "script", p->locals[scope].script_of, a->script);
     }
 }
 
-/* ---- scripts ----------------------------------------------------------------------- */
-
-/* Shared scripts take the places their numbers say, since code calls them by number; nodes' own follow. */
-static void order_scripts(g_model_t *m)
+/* Shared scripts take the places their numbers say, since code calls them by number. */
+static void check_numbers(g_model_t *m, const g_local_t *l)
 {
     uint32_t shared = 0;
-    for (uint32_t i = 0; i < m->n_scripts; i++) {
+    for (uint32_t i = l->first_script; i < l->end_script; i++) {
         shared += m->scripts[i].id != G_NONE;
         if (!m->scripts[i].has_code) {
             g_error(m, &m->scripts[i].pos, "script without script_code or script_assembler");
         }
     }
-    for (uint32_t i = 0; i < m->n_scripts; i++) {
+    for (uint32_t i = l->first_script; i < l->end_script; i++) {
         const g_script_t *s = &m->scripts[i];
         if (s->id != G_NONE && s->id >= shared) {
             g_error(m, &s->pos, "script %u, but there are %u shared scripts: they are numbered from 0 without gaps",
                     s->id, shared);
-            return;
+            break;
         }
     }
-    g_script_t *sorted = calloc(m->n_scripts > 0 ? m->n_scripts : 1, sizeof *sorted);
-    if (sorted == NULL) {
-        tw_diag(m->diags, false, NULL, 0, 0, "out of memory");
-        return;
-    }
-    uint32_t own = shared;
-    for (uint32_t i = 0; i < m->n_scripts; i++) {
-        const g_script_t *s = &m->scripts[i];
-        const uint32_t to = s->id != G_NONE ? s->id : own++;
-        sorted[to] = *s;
-        if (s->id != G_NONE) {
-            m->script_of[s->id] = to;
-        } else {
-            m->nodes[s->node].own_script = to;
-        }
-    }
-    free(m->scripts);
-    m->scripts = sorted;
-    m->cap_scripts = m->n_scripts;
+    m->n_shared += shared;
 }
 
-void g_end_scope(g_parser_t *p)
+/* The list of a sub-graph names IOs of the graph, or interfaces of the sub-graph it stands in. */
+static void look_up_list(g_parser_t *p, uint32_t sub)
 {
     g_model_t *m = p->m;
-    order_scripts(m);
-    look_up_ios(m);
-    look_up_nodes(m);
-    for (uint32_t i = 0; i < m->n_arcs; i++) {
-        look_up_arc(m, &m->arcs[i]);
+    g_local_t *l = &p->locals[sub];
+    const uint32_t parent = m->scopes[sub].parent;
+    for (uint32_t i = 0; i < l->n_ios; i++) {
+        uint32_t *io = &l->ios[i];
+        if (*io == G_NONE) {
+            continue;
+        }
+        if (parent == 0) {
+            *io = index_of(m, &l->ios_pos, "stream_io", p->locals[0].io_of, *io);
+        } else if (*io == 0 || *io > p->locals[parent].n_ios) {
+            g_error(m, &l->ios_pos, "interface %u: those of sub-graph %s are 1..%u", *io, m->scopes[parent].name,
+                    p->locals[parent].n_ios);
+        }
+    }
+}
+
+static void look_up_scope(g_parser_t *p, uint32_t scope)
+{
+    g_model_t *m = p->m;
+    const g_local_t *l = &p->locals[scope];
+    check_numbers(m, l);
+    for (uint32_t i = l->first_node; i < l->end_node; i++) {
+        g_node_t *n = &m->nodes[i];
+        if (n->script != G_NONE) {
+            n->script = index_of(m, &n->script_pos, "script", l->script_of, n->script);
+        }
+    }
+    for (uint32_t i = l->first_arc; i < l->end_arc; i++) {
+        look_up_arc(p, scope, &m->arcs[i]);
+    }
+}
+
+void g_look_up(g_parser_t *p)
+{
+    g_model_t *m = p->m;
+    for (uint32_t i = 0; i < m->n_ios; i++) {
+        m->ios[i].format = (uint8_t)format_index(m, &p->locals[0], &m->ios[i].pos, m->ios[i].format);
+    }
+    for (uint32_t i = 0; i < m->n_scopes; i++) {
+        look_up_scope(p, i);
+    }
+    for (uint32_t i = 1; i < m->n_scopes; i++) {
+        look_up_list(p, i);
     }
 }

@@ -39,7 +39,7 @@ static const char *advice(tw_err_t err)
 static void check_calls(g_model_t *m, const g_script_t *s, uint64_t calls)
 {
     for (uint32_t k = 0; k < 64; k++) {
-        if ((calls >> k & 1u) != 0 && m->script_of[k] == G_NONE) {
+        if ((calls >> k & 1u) != 0 && k >= m->n_shared) {
             g_error(m, &s->pos, "%s calls script %u, which is not declared", s->symbol, k);
         }
     }
