@@ -302,8 +302,6 @@ bool g_identify(g_model_t *m, uint8_t *img, uint32_t bytes);
 /** tw_decompile() of an image that was just made or verified. *text has `*bytes` bytes and a NUL. */
 bool g_decompile_made(const uint8_t *img, uint32_t n, const tw_platform_t *p, unsigned flags, char **text,
                       size_t *bytes, tw_diags_t *d);
-/** A format as a device decodes it from the image. */
-tw_format_t g_device_format(const g_format_t *f);
 char *g_report(const g_model_t *m, uint32_t image_bytes);
 char *g_report_json(const g_model_t *m, uint32_t image_bytes);
 /** The planned graph as Graphviz text, malloc'ed. */
