@@ -92,7 +92,7 @@ tw_err_t tw_engine_node(tw_engine_t *e, uint32_t node, tw_engine_node_t *out);
 uint32_t tw_engine_version(tw_engine_t *e, uint32_t node);
 
 typedef struct tw_engine_arc {
-    uint32_t from_node, to_node; /* 0xFFF: a graph IO */
+    uint32_t from_node, to_node; /* a graph IO: 0xFFF, 0xFFFF in a wide image */
     uint32_t bytes, read, write, overflows, underflows, max_fill;
     tw_format_t fmt; /* producer's */
     char name[32];   /* symbol, else "arc.<n>" */

@@ -9,7 +9,7 @@ import sys
 DOC = "docs/GRAPH_LANGUAGE.md"
 GRAPH = "host_tools/graphc/graph_tags.def"
 MANIFEST = "engine/board/manifest_tags.def"
-WHERE = {"TOP": "graph", "ANY": "anywhere", "FORMAT": "format", "IO": "stream_io", "NODE": "node",
+WHERE = {"TOP": "graph, sub-graph", "MAIN": "graph", "ANY": "anywhere", "FORMAT": "format", "IO": "stream_io", "NODE": "node",
          "CODE": "node, script", "ARC": "arc"}
 
 

@@ -37,6 +37,9 @@
 #ifndef TW_MAX_IOS
 #define TW_MAX_IOS 32u
 #endif
+#ifndef TW_WIDE_IMAGES
+#define TW_WIDE_IMAGES 1 /* 0: no image of more than 4095 nodes or 4096 arcs */
+#endif
 #ifndef TW_MAX_RERUNS
 #define TW_MAX_RERUNS 4u
 #endif

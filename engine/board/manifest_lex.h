@@ -104,6 +104,8 @@ bool tw_take_num(tw_text_t *t, const char *what, double lo, double hi, double *v
 typedef int (*tw_name_fn)(const char *name, size_t n);
 /** Take an option set "{idx v..}", "X" or "idx v..". */
 bool tw_take_options(tw_text_t *t, const char *what, tw_name_fn names, double lo, double hi, tw_options_t *o);
+/** Code of a processor architecture's name ("armv7e-m"), or -1. */
+int tw_arch_find(const char *name, size_t n);
 /** Take a number or a name. */
 bool tw_take_code(tw_text_t *t, const char *what, tw_name_fn names, int64_t hi, int64_t *v);
 

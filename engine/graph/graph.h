@@ -177,5 +177,5 @@ void tw_graph_enable_script(tw_graph_t *g, uint32_t script, bool on);
 const char *tw_graph_symbol(const uint8_t *img, uint32_t kind, uint32_t index, uint32_t *n);
 /** Format index of an arc: the producer's or the consumer's. */
 uint32_t tw_graph_arc_format(const tw_graph_t *g, uint32_t arc, bool consumer);
-/** Node ids of an arc's ends, 0xFFF for a graph IO. */
+/** Node ids of an arc's ends; a graph IO is 0xFFF, 0xFFFF in a wide image. */
 void tw_graph_arc_ends(const tw_graph_t *g, uint32_t arc, uint32_t *from, uint32_t *to);

@@ -66,9 +66,9 @@ static uint32_t section_need(const check_t *c, uint32_t s)
 
 static bool overlaps(const check_t *c, uint32_t s)
 {
-    const img_section_t a = img_section(c->img, (tw_section_t)s);
+    const tw_img_section_t a = tw_img_section(c->img, (tw_section_t)s);
     for (uint32_t k = 0; k < s; k++) {
-        const img_section_t b = img_section(c->img, (tw_section_t)k);
+        const tw_img_section_t b = tw_img_section(c->img, (tw_section_t)k);
         if (a.bytes != 0 && b.bytes != 0 && a.at < b.at + b.bytes && b.at < a.at + a.bytes) {
             return true;
         }
@@ -86,7 +86,7 @@ static tw_err_t check_layout(const check_t *c)
         return check_refuse(c, TW_E_IMG_SIZE, 0, 4u * TW_W_VERSION);
     }
     for (uint32_t s = 0; s < TW_SEC_COUNT; s++) {
-        const img_section_t sec = img_section(c->img, (tw_section_t)s);
+        const tw_img_section_t sec = tw_img_section(c->img, (tw_section_t)s);
         const uint32_t at = 4u * (TW_W_DIRECTORY + 2u * s);
         if (sec.bytes < section_need(c, s)) {
             return check_refuse(c, TW_E_IMG_SECTION, 0, at);
@@ -173,7 +173,7 @@ static tw_err_t check_ext_one(const check_t *c, uint32_t at, uint32_t type, bool
 
 static tw_err_t check_ext(const check_t *c)
 {
-    const img_section_t ext = img_section(c->img, TW_SEC_EXT);
+    const tw_img_section_t ext = tw_img_section(c->img, TW_SEC_EXT);
     for (uint32_t k = 0; k + 8 <= ext.bytes;) {
         const uint32_t at = ext.at + k, type = tw_img_word(c->img, at, 0), word = tw_img_word(c->img, at, 1);
         const uint32_t bytes = tw_bits(word, TW_EXT_BYTES);
@@ -189,8 +189,28 @@ static tw_err_t check_ext(const check_t *c)
     return TW_OK;
 }
 
+/* How many nodes and arcs the kind of image numbers, and whether this device takes the wide kind. */
+static tw_err_t check_kind(const check_t *c)
+{
+    const bool wide = tw_img_wide(c->img);
+    if (tw_bits(tw_img_word(c->img, 0, TW_W_CONTROL), TW_W7_ZERO) != 0) {
+        return check_refuse(c, TW_E_IMG_RESERVED, 0, 4u * TW_W_CONTROL);
+    }
+    if (wide && TW_WIDE_IMAGES == 0) {
+        return check_refuse(c, TW_E_IMG_WIDE, 0, 4u * TW_W_CONTROL);
+    }
+    if (c->n.nodes > (wide ? TW_IMG_WIDE_NODES : TW_IMG_NARROW_NODES) ||
+        c->n.arcs > (wide ? TW_IMG_WIDE_ARCS : TW_IMG_NARROW_ARCS)) {
+        return check_refuse(c, TW_E_IMG_SIZE, 0, 4u * TW_W_COUNTS);
+    }
+    return TW_OK;
+}
+
 static tw_err_t check_platform(const check_t *c)
 {
+    if (c->board == NULL) {
+        return TW_OK;
+    }
     const uint32_t platform = tw_img_word(c->img, 0, TW_W_PLATFORM), services = tw_img_word(c->img, 0, TW_W_SERVICES);
     if (platform != 0 && platform != c->board->platform_id) {
         return check_refuse(c, TW_E_IMG_PLATFORM, 0, 4u * TW_W_PLATFORM);
@@ -201,18 +221,12 @@ static tw_err_t check_platform(const check_t *c)
     if ((services & ~c->board->services) != 0) {
         return check_refuse(c, TW_E_IMG_SERVICE, 0, 4u * TW_W_SERVICES);
     }
-    if (tw_bits(tw_img_word(c->img, 0, TW_W_CONTROL), TW_W7_ZERO) != 0) {
-        return check_refuse(c, TW_E_IMG_RESERVED, 0, 4u * TW_W_CONTROL);
-    }
-    if (c->n.nodes >= TW_ARC_IO || c->n.arcs > 4096) {
-        return check_refuse(c, TW_E_IMG_SIZE, 0, 4u * TW_W_COUNTS);
-    }
     return TW_OK;
 }
 
 static tw_err_t check_bank(const check_t *c, uint32_t i)
 {
-    const uint32_t at = img_record(c->img, TW_SEC_BANKS, i, TW_BANK_WORDS), b0 = tw_img_word(c->img, at, 0);
+    const uint32_t at = tw_img_record(c->img, TW_SEC_BANKS, i, TW_BANK_WORDS), b0 = tw_img_word(c->img, at, 0);
     const uint32_t vid = tw_bits(b0, TW_B0_VID);
     if (tw_bits(b0, TW_B0_ZERO) != 0) {
         return check_refuse(c, TW_E_IMG_RESERVED, SEC(BANKS), at);
@@ -222,7 +236,8 @@ static tw_err_t check_bank(const check_t *c, uint32_t i)
     if (twice || need > UINT32_MAX / 2) {
         return check_refuse(c, TW_E_IMG_BANK, SEC(BANKS), at);
     }
-    if (c->board->bank_bytes != NULL && (vid >= c->board->n_banks || need > c->board->bank_bytes[vid])) {
+    if (c->board != NULL && c->board->bank_bytes != NULL &&
+        (vid >= c->board->n_banks || need > c->board->bank_bytes[vid])) {
         return check_refuse(c, TW_E_IMG_BANK, SEC(BANKS), at);
     }
     return TW_OK;
@@ -257,7 +272,7 @@ static bool finite_f32(float v)
 
 static tw_err_t check_format(const check_t *c, uint32_t i)
 {
-    const uint32_t at = img_record(c->img, TW_SEC_FORMATS, i, TW_FORMAT_WORDS);
+    const uint32_t at = tw_img_record(c->img, TW_SEC_FORMATS, i, TW_FORMAT_WORDS);
     tw_format_t f;
     img_format(c->img, i, &f);
     if (tw_bits(tw_img_word(c->img, at, 1), TW_F1_ZERO) != 0) {
@@ -289,10 +304,16 @@ static const tw_board_io_t *board_io(const tw_board_t *b, uint32_t hwid)
     return NULL;
 }
 
+static bool board_has(const tw_board_t *b, uint32_t hwid, uint32_t tx)
+{
+    const tw_board_io_t *io = b != NULL ? board_io(b, hwid) : NULL;
+    return b == NULL || (io != NULL && io->direction == tx);
+}
+
 static bool hwid_used_before(const check_t *c, uint32_t io, uint32_t hwid)
 {
     for (uint32_t k = 0; k < io; k++) {
-        const uint32_t at = img_record(c->img, TW_SEC_IOS, k, TW_IO_WORDS);
+        const uint32_t at = tw_img_record(c->img, TW_SEC_IOS, k, TW_IO_WORDS);
         if (tw_bits(tw_img_word(c->img, at, 0), TW_I0_HWID) == hwid) {
             return true;
         }
@@ -306,23 +327,19 @@ static bool io_arc_agrees(const check_t *c, uint32_t io, uint32_t arc, uint32_t 
     if (arc >= c->n.arcs || format >= c->n.formats) {
         return false;
     }
-    const uint32_t at = img_record(c->img, TW_SEC_ARCS, arc, TW_ARC_WORDS);
-    const uint32_t a0 = tw_img_word(c->img, at, 0), a3 = tw_img_word(c->img, at, 3);
-    const uint32_t end = tx ? tw_bits(a3, TW_A3_CONSUMER) : tw_bits(a3, TW_A3_PRODUCER);
-    const uint32_t arc_format = tx ? tw_bits(a0, TW_A0_CONSUMER_FORMAT) : tw_bits(a0, TW_A0_PRODUCER_FORMAT);
-    return end == TW_ARC_IO && arc_format == format && tw_bits(tw_img_word(c->img, at, 7), TW_A7_IO) == io;
+    const tw_img_ends_t e = tw_img_ends(c->img, arc);
+    return (tx ? e.to : e.from) == TW_IMG_IO && tw_img_arc_format(c->img, arc, tx) == format && e.io == io;
 }
 
 static tw_err_t check_io(const check_t *c, uint32_t i)
 {
-    const uint32_t at = img_record(c->img, TW_SEC_IOS, i, TW_IO_WORDS);
+    const uint32_t at = tw_img_record(c->img, TW_SEC_IOS, i, TW_IO_WORDS);
     const uint32_t i0 = tw_img_word(c->img, at, 0), i1 = tw_img_word(c->img, at, 1);
     if (tw_bits(i0, TW_I0_ZERO) != 0 || tw_bits(i1, TW_I1_ZERO) != 0) {
         return check_refuse(c, TW_E_IMG_RESERVED, SEC(IOS), at);
     }
     const uint32_t hwid = tw_bits(i0, TW_I0_HWID), tx = tw_bits(i0, TW_I0_TX);
-    const tw_board_io_t *io = board_io(c->board, hwid);
-    if (io == NULL || io->direction != tx || hwid_used_before(c, i, hwid)) {
+    if (!board_has(c->board, hwid, tx) || hwid_used_before(c, i, hwid)) {
         return check_refuse(c, TW_E_IMG_IO, SEC(IOS), at);
     }
     if (!io_arc_agrees(c, i, tw_bits(i1, TW_I1_ARC), tw_bits(i1, TW_I1_FORMAT), tx != 0)) {
@@ -339,7 +356,7 @@ static tw_err_t check_records(const check_t *c)
     for (uint32_t i = 0; i < c->n.formats; i++) {
         TW_TRY(check_format(c, i));
     }
-    if (c->n.ios > TW_MAX_IOS) {
+    if (c->board != NULL && c->n.ios > TW_MAX_IOS) {
         return check_refuse(c, TW_E_IMG_IO, 0, 4u * TW_W_COUNTS2);
     }
     for (uint32_t i = 0; i < c->n.ios; i++) {
@@ -351,8 +368,8 @@ static tw_err_t check_records(const check_t *c)
 /* Last of all, because it is the only step that tells somebody. */
 static tw_err_t ask_board(const check_t *c)
 {
-    for (uint32_t i = 0; c->board->accept != NULL && i < c->n.ios; i++) {
-        const uint32_t at = img_record(c->img, TW_SEC_IOS, i, TW_IO_WORDS);
+    for (uint32_t i = 0; c->board != NULL && c->board->accept != NULL && i < c->n.ios; i++) {
+        const uint32_t at = tw_img_record(c->img, TW_SEC_IOS, i, TW_IO_WORDS);
         const uint32_t settings[3] = {tw_img_word(c->img, at, 2), tw_img_word(c->img, at, 3),
                                       tw_img_word(c->img, at, 4)};
         tw_format_t f;
@@ -371,6 +388,7 @@ static tw_err_t check_all(const check_t *c)
     TW_TRY(check_payload_crc(c));
     TW_TRY(check_ext(c));
     TW_TRY(check_platform(c));
+    TW_TRY(check_kind(c));
     TW_TRY(check_records(c));
     TW_TRY(check_nodes(c));
     TW_TRY(check_memory(c));
@@ -381,17 +399,28 @@ static tw_err_t check_all(const check_t *c)
     return ask_board(c);
 }
 
+static tw_err_t check_image(check_t *c)
+{
+    *c->fault = (tw_fault_t){0};
+    TW_TRY(check_identity(c));
+    TW_TRY(check_header_crc(c));
+    c->n = tw_img_counts(c->img);
+    TW_TRY(check_layout(c));
+    const size_t mark = c->scratch->used;
+    const tw_err_t err = check_all(c);
+    c->scratch->used = mark;
+    return err;
+}
+
 tw_err_t tw_graph_check(const uint8_t *img, uint32_t bytes, const tw_board_t *board, tw_arena_t *scratch,
                         tw_fault_t *fault)
 {
     check_t c = {.img = img, .bytes = bytes, .board = board, .scratch = scratch, .fault = fault};
-    *fault = (tw_fault_t){0};
-    TW_TRY(check_identity(&c));
-    TW_TRY(check_header_crc(&c));
-    c.n = img_counts(img);
-    TW_TRY(check_layout(&c));
-    const size_t mark = scratch->used;
-    const tw_err_t err = check_all(&c);
-    scratch->used = mark;
-    return err;
+    return check_image(&c);
+}
+
+tw_err_t tw_graph_check_structure(const uint8_t *img, uint32_t bytes, tw_arena_t *scratch, tw_fault_t *fault)
+{
+    check_t c = {.img = img, .bytes = bytes, .scratch = scratch, .fault = fault};
+    return check_image(&c);
 }

@@ -2,28 +2,21 @@
 #include "engine/base/crc.h"
 #include "engine/graph/graph_priv.h"
 
-static uint32_t arc_at(const check_t *c, uint32_t arc)
-{
-    return img_record(c->img, TW_SEC_ARCS, arc, TW_ARC_WORDS);
-}
-
 /* A lock arc starts and ends at one transmit port: it is there for its descriptor, never for data. */
 static bool is_lock(const check_t *c, uint32_t arc)
 {
-    const uint32_t a3 = tw_img_word(c->img, arc_at(c, arc), 3), node = tw_bits(a3, TW_A3_PRODUCER);
-    if (node >= c->n.nodes || tw_bits(a3, TW_A3_CONSUMER) != node ||
-        tw_bits(a3, TW_A3_CONSUMER_PORT) != tw_bits(a3, TW_A3_PRODUCER_PORT)) {
+    const tw_img_ends_t e = tw_img_ends(c->img, arc);
+    if (!tw_img_same_port(&e) || e.from >= c->n.nodes) {
         return false;
     }
-    const img_node_parts_t p = img_node_parts(c->img, img_node(c->img, node));
-    const uint32_t port = tw_bits(a3, TW_A3_PRODUCER_PORT);
-    return port < p.rx + p.tx && tw_bits(img_node_arc(c->img, &p, port), TW_NA_LOCK);
+    const tw_img_node_parts_t p = tw_img_node_parts(c->img, tw_img_node(c->img, e.from));
+    return e.from_port < p.rx + p.tx && tw_img_ref(c->img, &p, e.from_port).lock;
 }
 
-static tw_err_t check_words(const check_t *c, uint32_t at)
+static tw_err_t check_words(const check_t *c, uint32_t arc, uint32_t at)
 {
     const uint32_t a0 = tw_img_word(c->img, at, 0), a4 = tw_img_word(c->img, at, 4);
-    if (tw_bits(a0, TW_A0_ZERO) || tw_bits(a4, TW_A4_ZERO)) {
+    if (tw_bits(a0, TW_A0_ZERO) || tw_bits(a4, TW_A4_ZERO) || tw_img_ends(c->img, arc).reserved) {
         return check_refuse(c, TW_E_IMG_RESERVED, SEC(ARCS), at);
     }
     const uint32_t type = tw_bits(a0, TW_A0_TYPE);
@@ -44,9 +37,9 @@ static bool node_agrees(const check_t *c, uint32_t node, uint32_t port, uint32_t
     if (node >= c->n.nodes) {
         return false;
     }
-    const img_node_parts_t p = img_node_parts(c->img, img_node(c->img, node));
+    const tw_img_node_parts_t p = tw_img_node_parts(c->img, tw_img_node(c->img, node));
     const bool side = tx ? port >= p.rx && port < p.rx + p.tx : port < p.rx;
-    return side && tw_bits(img_node_arc(c->img, &p, port), TW_NA_ARC) == arc;
+    return side && tw_img_ref(c->img, &p, port).arc == arc;
 }
 
 /* The IO record must name this arc and have its direction. */
@@ -55,22 +48,21 @@ static bool io_agrees(const check_t *c, uint32_t io, uint32_t arc, bool tx)
     if (io >= c->n.ios) {
         return false;
     }
-    const uint32_t at = img_record(c->img, TW_SEC_IOS, io, TW_IO_WORDS);
+    const uint32_t at = tw_img_record(c->img, TW_SEC_IOS, io, TW_IO_WORDS);
     return tw_bits(tw_img_word(c->img, at, 1), TW_I1_ARC) == arc &&
            tw_bits(tw_img_word(c->img, at, 0), TW_I0_TX) == (tx ? 1u : 0u);
 }
 
 static tw_err_t check_ends(const check_t *c, uint32_t arc, uint32_t at)
 {
-    const uint32_t a3 = tw_img_word(c->img, at, 3), io = tw_bits(tw_img_word(c->img, at, 7), TW_A7_IO);
-    const uint32_t from = tw_bits(a3, TW_A3_PRODUCER), to = tw_bits(a3, TW_A3_CONSUMER);
-    if (from == TW_ARC_IO && to == TW_ARC_IO) {
+    const tw_img_ends_t e = tw_img_ends(c->img, arc);
+    if (e.from == TW_IMG_IO && e.to == TW_IMG_IO) {
         return check_refuse(c, TW_E_IMG_ARC_ENDS, SEC(ARCS), at + 12);
     }
-    const bool from_ok = from == TW_ARC_IO ? io_agrees(c, io, arc, false)
-                                           : node_agrees(c, from, tw_bits(a3, TW_A3_PRODUCER_PORT), arc, true);
-    const bool to_ok = to == TW_ARC_IO ? io_agrees(c, io, arc, true)
-                                       : node_agrees(c, to, tw_bits(a3, TW_A3_CONSUMER_PORT), arc, is_lock(c, arc));
+    const bool from_ok =
+        e.from == TW_IMG_IO ? io_agrees(c, e.io, arc, false) : node_agrees(c, e.from, e.from_port, arc, true);
+    const bool to_ok =
+        e.to == TW_IMG_IO ? io_agrees(c, e.io, arc, true) : node_agrees(c, e.to, e.to_port, arc, is_lock(c, arc));
     if (!from_ok || !to_ok) {
         return check_refuse(c, TW_E_IMG_ARC_ENDS, SEC(ARCS), at + 12);
     }
@@ -104,7 +96,7 @@ static tw_err_t check_buffer(const check_t *c, uint32_t at)
         return check_refuse(c, TW_E_IMG_ARC_BUFFER, SEC(ARCS), at + 20);
     }
     if (tw_bits(a0, TW_A0_PREFILL) &&
-        !tw_inside(tw_img_word(c->img, at, 6), fill, img_section(c->img, TW_SEC_PARAMS).bytes)) {
+        !tw_inside(tw_img_word(c->img, at, 6), fill, tw_img_section(c->img, TW_SEC_PARAMS).bytes)) {
         return check_refuse(c, TW_E_IMG_ARC, SEC(ARCS), at + 24);
     }
     return TW_OK;
@@ -114,46 +106,52 @@ static tw_err_t check_buffer(const check_t *c, uint32_t at)
  * With both directions checked each arc has exactly one producer and one consumer. */
 static tw_err_t check_refs(const check_t *c, uint32_t node)
 {
-    const uint32_t record = img_node(c->img, node);
-    const img_node_parts_t p = img_node_parts(c->img, record);
+    const uint32_t record = tw_img_node(c->img, node);
+    const tw_img_node_parts_t p = tw_img_node_parts(c->img, record);
     for (uint32_t i = 0; i < p.rx + p.tx; i++) {
-        const uint32_t ref = img_node_arc(c->img, &p, i), arc = tw_bits(ref, TW_NA_ARC), at = p.arcs_at + 2u * i;
+        const tw_img_ref_t ref = tw_img_ref(c->img, &p, i);
+        const uint32_t at = tw_img_ref_at(&p, i);
         const bool tx = i >= p.rx;
-        if (arc < c->n.arcs && tw_bits(ref, TW_NA_LOCK) && !is_lock(c, arc)) {
+        if (ref.reserved) {
+            return check_refuse(c, TW_E_IMG_RESERVED, SEC(NODES), at);
+        }
+        if (ref.arc < c->n.arcs && ref.lock && !is_lock(c, ref.arc)) {
             return check_refuse(c, TW_E_IMG_ARC_ENDS, SEC(NODES), at);
         }
-        if (arc >= c->n.arcs || tw_bits(ref, TW_NA_TX) != (tx ? 1u : 0u)) {
+        if (ref.arc >= c->n.arcs || ref.tx != tx) {
             return check_refuse(c, TW_E_IMG_ARC_ENDS, SEC(NODES), at);
         }
-        const uint32_t a3 = tw_img_word(c->img, arc_at(c, arc), 3);
-        const uint32_t end = tx ? tw_bits(a3, TW_A3_PRODUCER) : tw_bits(a3, TW_A3_CONSUMER);
-        const uint32_t port = tx ? tw_bits(a3, TW_A3_PRODUCER_PORT) : tw_bits(a3, TW_A3_CONSUMER_PORT);
-        if (end != node || port != i) {
+        const tw_img_ends_t e = tw_img_ends(c->img, ref.arc);
+        if ((tx ? e.from : e.to) != node || (tx ? e.from_port : e.to_port) != i) {
             return check_refuse(c, TW_E_IMG_ARC_ENDS, SEC(NODES), at);
         }
     }
     return TW_OK;
 }
 
-/* What the node type says about the formats of its arcs: computable raw types, memory sizes. */
+/* What the node type says about the formats of its arcs: computable raw types, formats together, memory sizes. */
 static tw_err_t check_node_formats(const check_t *c, uint32_t node)
 {
-    const uint32_t record = img_node(c->img, node);
-    const img_node_parts_t p = img_node_parts(c->img, record);
-    const tw_node_desc_t *d = tw_node_find(tw_img_word(c->img, record, 2));
+    const uint32_t record = tw_img_node(c->img, node);
+    const tw_img_node_parts_t p = tw_img_node_parts(c->img, record);
+    const tw_node_desc_t *d = check_type_of(c, record);
     tw_format_t fmt[TW_MAX_NODE_ARCS];
     const tw_format_t *list[TW_MAX_NODE_ARCS];
-    for (uint32_t i = 0; i < p.rx + p.tx; i++) {
-        const uint32_t ref = img_node_arc(c->img, &p, i);
-        img_format(c->img, img_ref_format(c->img, ref, i >= p.rx), &fmt[i]);
+    for (uint32_t i = 0; d != NULL && i < p.rx + p.tx; i++) {
+        img_format(c->img, img_ref_format(c->img, &p, i), &fmt[i]);
         list[i] = &fmt[i];
-        if (!tw_bits(ref, TW_NA_PARAM) && (d->raw_mask >> fmt[i].raw & 1u) == 0) {
-            return check_refuse(c, TW_E_IMG_RAW, SEC(NODES), p.arcs_at + 2u * i);
+        if (!tw_img_ref(c->img, &p, i).param && (d->raw_mask >> fmt[i].raw & 1u) == 0) {
+            return check_refuse(c, TW_E_IMG_RAW, SEC(NODES), tw_img_ref_at(&p, i));
         }
     }
-    for (uint32_t m = 0; m < d->n_mem; m++) {
+    uint32_t extra[TW_MAX_NODE_MEM] = {0}, arc = 0;
+    const tw_err_t err = d != NULL && d->memreq != NULL ? d->memreq(list, p.rx, p.tx, extra, &arc) : TW_OK;
+    if (err != TW_OK) {
+        return check_refuse(c, err, SEC(NODES), tw_img_ref_at(&p, arc));
+    }
+    for (uint32_t m = 0; d != NULL && m < d->n_mem; m++) {
         const uint32_t at = p.blocks_at + 4u * TW_NODE_BLOCK_WORDS * m;
-        if ((double)tw_img_word(c->img, at, 2) < img_mem_need(d, m, list, p.rx + p.tx)) {
+        if ((double)tw_img_word(c->img, at, 2) < img_mem_need(d, m, list, p.rx + p.tx) + extra[m]) {
             return check_refuse(c, TW_E_IMG_MEM, SEC(NODES), at + 8);
         }
     }
@@ -163,8 +161,8 @@ static tw_err_t check_node_formats(const check_t *c, uint32_t node)
 tw_err_t check_arcs(const check_t *c)
 {
     for (uint32_t i = 0; i < c->n.arcs; i++) {
-        const uint32_t at = arc_at(c, i);
-        TW_TRY(check_words(c, at));
+        const uint32_t at = tw_img_arc(c->img, i);
+        TW_TRY(check_words(c, i, at));
         TW_TRY(check_ends(c, i, at));
         TW_TRY(check_buffer(c, at));
     }
@@ -186,20 +184,18 @@ typedef struct order {
 /* An arc that starts with a frame in it does not make its consumer wait. */
 static bool arc_waits(const check_t *c, uint32_t arc)
 {
-    const uint32_t at = arc_at(c, arc);
     tw_format_t to;
-    img_format(c->img, tw_bits(tw_img_word(c->img, at, 0), TW_A0_CONSUMER_FORMAT), &to);
-    return tw_bits(tw_img_word(c->img, at, 3), TW_A3_PRODUCER) != TW_ARC_IO &&
-           tw_img_word(c->img, at, 5) < to.frame_bytes;
+    img_format(c->img, tw_img_arc_format(c->img, arc, true), &to);
+    return tw_img_ends(c->img, arc).from != TW_IMG_IO &&
+           tw_img_word(c->img, tw_img_arc(c->img, arc), 5) < to.frame_bytes;
 }
 
 static void deliver(const check_t *c, order_t *o, uint32_t node)
 {
-    const img_node_parts_t p = img_node_parts(c->img, img_node(c->img, node));
+    const tw_img_node_parts_t p = tw_img_node_parts(c->img, tw_img_node(c->img, node));
     for (uint32_t i = p.rx; i < p.rx + p.tx; i++) {
-        const uint32_t arc = tw_bits(img_node_arc(c->img, &p, i), TW_NA_ARC);
-        const uint32_t to = tw_bits(tw_img_word(c->img, arc_at(c, arc), 3), TW_A3_CONSUMER);
-        if (to != TW_ARC_IO && !is_lock(c, arc) && arc_waits(c, arc) && --o->waits[to] == 0) {
+        const uint32_t arc = tw_img_ref(c->img, &p, i).arc, to = tw_img_ends(c->img, arc).to;
+        if (to != TW_IMG_IO && !is_lock(c, arc) && arc_waits(c, arc) && --o->waits[to] == 0) {
             o->ready[o->n_ready++] = (uint16_t)to;
         }
     }
@@ -215,10 +211,10 @@ tw_err_t check_loops(const check_t *c)
         return check_refuse(c, TW_E_NOMEM, 0, (uint32_t)(c->n.nodes * 2u * sizeof(uint16_t)));
     }
     for (uint32_t i = 0; i < c->n.nodes; i++) {
-        const img_node_parts_t p = img_node_parts(c->img, img_node(c->img, i));
+        const tw_img_node_parts_t p = tw_img_node_parts(c->img, tw_img_node(c->img, i));
         o.waits[i] = 0;
         for (uint32_t k = 0; k < p.rx; k++) {
-            o.waits[i] = (uint16_t)(o.waits[i] + arc_waits(c, tw_bits(img_node_arc(c->img, &p, k), TW_NA_ARC)));
+            o.waits[i] = (uint16_t)(o.waits[i] + arc_waits(c, tw_img_ref(c->img, &p, k).arc));
         }
         if (o.waits[i] == 0) {
             o.ready[o.n_ready++] = (uint16_t)i;
@@ -229,7 +225,7 @@ tw_err_t check_loops(const check_t *c)
     }
     for (uint32_t i = 0; i < c->n.nodes; i++) {
         if (o.waits[i] != 0) {
-            return check_refuse(c, TW_E_IMG_LOOP, SEC(NODES), img_node(c->img, i));
+            return check_refuse(c, TW_E_IMG_LOOP, SEC(NODES), tw_img_node(c->img, i));
         }
     }
     return TW_OK;
@@ -239,8 +235,8 @@ tw_err_t check_loops(const check_t *c)
 
 static tw_err_t check_script_entry(const check_t *c, uint32_t i)
 {
-    const img_section_t sec = img_section(c->img, TW_SEC_SCRIPTS);
-    const uint32_t at = img_record(c->img, TW_SEC_SCRIPTS, i, TW_SCRIPT_WORDS);
+    const tw_img_section_t sec = tw_img_section(c->img, TW_SEC_SCRIPTS);
+    const uint32_t at = tw_img_record(c->img, TW_SEC_SCRIPTS, i, TW_SCRIPT_WORDS);
     const uint32_t code = tw_img_word(c->img, at, 0), s1 = tw_img_word(c->img, at, 1), s2 = tw_img_word(c->img, at, 2);
     const uint32_t code_bytes = tw_bits(s1, TW_S1_CODE), pool = tw_bits(s1, TW_S1_LITERALS);
     const uint32_t bytes = tw_script_bytes(code_bytes, pool);
@@ -290,7 +286,7 @@ tw_err_t check_scripts(const check_t *c)
         }
     }
     if (!graph_calls_acyclic(calls, tw_min_u32(c->n.scripts, TW_COUNT(calls)))) {
-        return check_refuse(c, TW_E_SCR_DEPTH, SEC(SCRIPTS), img_section(c->img, TW_SEC_SCRIPTS).at);
+        return check_refuse(c, TW_E_SCR_DEPTH, SEC(SCRIPTS), tw_img_section(c->img, TW_SEC_SCRIPTS).at);
     }
     return TW_OK;
 }

@@ -13,13 +13,13 @@
 /* The record lies inside the section, also its parts of varying size. */
 static tw_err_t check_record(const check_t *c, uint32_t node, uint32_t *record)
 {
-    const img_section_t sec = img_section(c->img, TW_SEC_NODES);
+    const tw_img_section_t sec = tw_img_section(c->img, TW_SEC_NODES);
     const uint32_t entry = sec.at + 4u * node, at = tw_img_word(c->img, entry, 0);
     const uint32_t first = sec.at + 4u * c->n.nodes, end = sec.at + sec.bytes;
     if (at % 4 != 0 || at < first || !tw_inside(at, 16, end)) {
         return check_refuse(c, TW_E_IMG_NODE, SEC(NODES), entry);
     }
-    const img_node_parts_t p = img_node_parts(c->img, at);
+    const tw_img_node_parts_t p = tw_img_node_parts(c->img, at);
     if (p.end > end || p.blocks > TW_MAX_NODE_MEM || p.rx + p.tx > TW_MAX_NODE_ARCS) {
         return check_refuse(c, TW_E_IMG_NODE, SEC(NODES), at);
     }
@@ -27,17 +27,17 @@ static tw_err_t check_record(const check_t *c, uint32_t node, uint32_t *record)
     return TW_OK;
 }
 
-static tw_err_t check_type(const check_t *c, uint32_t at)
+const tw_node_desc_t *check_type_of(const check_t *c, uint32_t record)
 {
-    const uint32_t n0 = tw_img_word(c->img, at, 0), n1 = tw_img_word(c->img, at, 1);
+    return c->board != NULL ? tw_node_find(tw_img_word(c->img, record, 2)) : NULL;
+}
+
+/* What this device, or no device at all, has to say about the type and where it may run. */
+static tw_err_t check_installed(const check_t *c, uint32_t at)
+{
+    const uint32_t n0 = tw_img_word(c->img, at, 0);
     const uint32_t proc = tw_bits(n0, TW_N0_PROC), arch = tw_bits(n0, TW_N0_ARCH);
-    if (tw_bits(n0, TW_N0_COMPACT) || tw_bits(n1, TW_N1_DYNAMIC)) {
-        return check_refuse(c, TW_E_IMG_NODE, SEC(NODES), at);
-    }
-    if (tw_bits(n0, TW_N0_KEY)) {
-        return check_refuse(c, TW_E_IMG_NODE_KEY, SEC(NODES), at);
-    }
-    const tw_node_desc_t *d = tw_node_find(tw_img_word(c->img, at, 2));
+    const tw_node_desc_t *d = check_type_of(c, at);
     if (d == NULL) {
         return check_refuse(c, TW_E_IMG_NODE_MISSING, SEC(NODES), at + 8);
     }
@@ -55,19 +55,32 @@ static tw_err_t check_type(const check_t *c, uint32_t at)
     return TW_OK;
 }
 
+static tw_err_t check_type(const check_t *c, uint32_t at)
+{
+    const uint32_t n0 = tw_img_word(c->img, at, 0), n1 = tw_img_word(c->img, at, 1);
+    if (tw_bits(n0, TW_N0_COMPACT) || tw_bits(n1, TW_N1_DYNAMIC)) {
+        return check_refuse(c, TW_E_IMG_NODE, SEC(NODES), at);
+    }
+    if (tw_bits(n0, TW_N0_KEY)) {
+        return check_refuse(c, TW_E_IMG_NODE_KEY, SEC(NODES), at);
+    }
+    return c->board != NULL ? check_installed(c, at) : TW_OK;
+}
+
 static tw_err_t check_shape(const check_t *c, uint32_t at)
 {
-    const tw_node_desc_t *d = tw_node_find(tw_img_word(c->img, at, 2));
-    const img_node_parts_t p = img_node_parts(c->img, at);
+    const tw_node_desc_t *d = check_type_of(c, at);
+    const tw_img_node_parts_t p = tw_img_node_parts(c->img, at);
     const uint32_t n1 = tw_img_word(c->img, at, 1), preset = tw_bits(n1, TW_N1_PRESET);
     if (p.tx == 0) {
         return check_refuse(c, TW_E_IMG_NO_TX, SEC(NODES), at + 4);
     }
-    if (p.rx < d->rx_min || p.rx > d->rx_max || p.tx < d->tx_min || p.tx > d->tx_max || p.blocks < d->n_mem ||
-        tw_bits(n1, TW_N1_SCRIPT) > c->n.scripts) {
+    const bool fits = d == NULL || (p.rx >= d->rx_min && p.rx <= d->rx_max && p.tx >= d->tx_min && p.tx <= d->tx_max &&
+                                    p.blocks >= d->n_mem);
+    if (!fits || tw_bits(n1, TW_N1_SCRIPT) > c->n.scripts) {
         return check_refuse(c, TW_E_IMG_NODE, SEC(NODES), at + 4);
     }
-    if (preset != 0 && (d->presets >> preset & 1u) == 0) {
+    if (d != NULL && preset != 0 && (d->presets >> preset & 1u) == 0) {
         return check_refuse(c, TW_E_PARAM_PRESET, SEC(NODES), at + 4);
     }
     return TW_OK;
@@ -105,7 +118,7 @@ static tw_err_t add_span(const check_t *c, spans_t *s, span_t span, uint32_t vid
     if (bank < 0) {
         return check_refuse(c, err, span.section, span.where);
     }
-    const uint32_t at = img_record(c->img, TW_SEC_BANKS, (uint32_t)bank, TW_BANK_WORDS);
+    const uint32_t at = tw_img_record(c->img, TW_SEC_BANKS, (uint32_t)bank, TW_BANK_WORDS);
     if (!tw_inside(span.at, bytes, tw_img_word(c->img, at, 1) + tw_img_word(c->img, at, 2))) {
         return check_refuse(c, err, span.section, span.where);
     }
@@ -123,18 +136,18 @@ static uint32_t bank_align(const check_t *c, uint32_t vid)
     if (bank < 0) {
         return 1;
     }
-    const uint32_t at = img_record(c->img, TW_SEC_BANKS, (uint32_t)bank, TW_BANK_WORDS);
+    const uint32_t at = tw_img_record(c->img, TW_SEC_BANKS, (uint32_t)bank, TW_BANK_WORDS);
     return tw_max_u32(TW_BANK_ALIGN, 1u << tw_bits(tw_img_word(c->img, at, 0), TW_B0_ALIGN));
 }
 
 static tw_err_t check_block(const check_t *c, spans_t *s, uint32_t record, uint32_t m)
 {
-    const img_node_parts_t p = img_node_parts(c->img, record);
+    const tw_img_node_parts_t p = tw_img_node_parts(c->img, record);
     const uint32_t n0 = tw_img_word(c->img, record, 0), at = p.blocks_at + 4u * TW_NODE_BLOCK_WORDS * m;
     const uint32_t w = tw_img_word(c->img, at, 0), offset = tw_img_word(c->img, at, 1),
                    bytes = tw_img_word(c->img, at, 2);
     const uint32_t type = tw_bits(w, TW_NB_TYPE), vid = tw_bits(w, TW_NB_VID), swap = tw_bits(w, TW_NB_SWAP);
-    const tw_node_desc_t *d = tw_node_find(tw_img_word(c->img, record, 2));
+    const tw_node_desc_t *d = check_type_of(c, record);
     if (tw_bits(w, TW_NB_ZERO) != 0) {
         return check_refuse(c, TW_E_IMG_RESERVED, SEC(NODES), at);
     }
@@ -142,7 +155,7 @@ static tw_err_t check_block(const check_t *c, spans_t *s, uint32_t record, uint3
         return check_refuse(c, TW_E_IMG_MEM_SWAP, SEC(NODES), at);
     }
     const bool working = type == 1 || type == 2;
-    if (m < d->n_mem) {
+    if (d != NULL && m < d->n_mem) {
         const uint32_t align = tw_max_u32(d->mem[m].align, 4);
         if (offset % align != 0 || align > bank_align(c, vid) || (working && d->mem[m].type == 0)) {
             return check_refuse(c, TW_E_IMG_MEM, SEC(NODES), at);
@@ -158,7 +171,7 @@ static tw_err_t check_block(const check_t *c, spans_t *s, uint32_t record, uint3
 
 static tw_err_t add_arc_span(const check_t *c, spans_t *s, uint32_t arc)
 {
-    const uint32_t at = img_record(c->img, TW_SEC_ARCS, arc, TW_ARC_WORDS);
+    const uint32_t at = tw_img_record(c->img, TW_SEC_ARCS, arc, TW_ARC_WORDS);
     const span_t span = {.at = tw_img_word(c->img, at, 1), .where = at + 4, .section = SEC(ARCS)};
     if (span.at % 4 != 0) {
         return check_refuse(c, TW_E_IMG_ARC_BUFFER, SEC(ARCS), at + 4);
@@ -234,14 +247,14 @@ tw_err_t check_memory(const check_t *c)
 {
     uint32_t n = c->n.arcs;
     for (uint32_t i = 0; i < c->n.nodes; i++) {
-        n += img_node_parts(c->img, img_node(c->img, i)).blocks;
+        n += tw_img_node_parts(c->img, tw_img_node(c->img, i)).blocks;
     }
     spans_t s = {.v = tw_arena_take(c->scratch, n * sizeof(span_t), _Alignof(span_t))};
     if (s.v == NULL) {
         return check_refuse(c, TW_E_NOMEM, 0, (uint32_t)(n * sizeof(span_t)));
     }
     for (uint32_t i = 0; i < c->n.nodes; i++) {
-        const uint32_t record = img_node(c->img, i), blocks = img_node_parts(c->img, record).blocks;
+        const uint32_t record = tw_img_node(c->img, i), blocks = tw_img_node_parts(c->img, record).blocks;
         for (uint32_t m = 0; m < blocks; m++) {
             TW_TRY(check_block(c, &s, record, m));
         }
@@ -257,28 +270,28 @@ tw_err_t check_memory(const check_t *c)
 
 static tw_err_t check_boot(const check_t *c, uint32_t record)
 {
-    const img_node_parts_t p = img_node_parts(c->img, record);
+    const tw_img_node_parts_t p = tw_img_node_parts(c->img, record);
     if (p.params_at == 0) {
         return TW_OK;
     }
-    const img_section_t sec = img_section(c->img, TW_SEC_PARAMS);
+    const tw_img_section_t sec = tw_img_section(c->img, TW_SEC_PARAMS);
     const uint32_t offset = tw_img_word(c->img, p.params_at, 0), word = tw_img_word(c->img, p.params_at, 1);
     const uint32_t bytes = tw_bits(word, TW_NP_BYTES), tag = tw_bits(word, TW_NP_TAG);
     if (!tw_inside(offset, bytes, sec.bytes) || tag > TW_TAG_ALL) {
         return check_refuse(c, TW_E_IMG_PARAM, SEC(NODES), p.params_at);
     }
     tw_format_t f;
-    img_format(c->img, img_ref_format(c->img, img_node_arc(c->img, &p, 0), p.rx == 0), &f);
+    img_format(c->img, img_ref_format(c->img, &p, 0), &f);
     tw_fault_t inner = {0};
-    const tw_node_desc_t *d = tw_node_find(tw_img_word(c->img, record, 2));
-    const tw_err_t err = tw_param_check(d, &f, tag, 0, c->img + sec.at + offset, bytes, &inner);
+    const tw_node_desc_t *d = check_type_of(c, record);
+    const tw_err_t err = d == NULL ? TW_OK : tw_param_check(d, &f, tag, 0, c->img + sec.at + offset, bytes, &inner);
     return err == TW_OK ? TW_OK : check_refuse(c, err, SEC(PARAMS), sec.at + offset);
 }
 
 tw_err_t check_boot_params(const check_t *c)
 {
     for (uint32_t i = 0; i < c->n.nodes; i++) {
-        TW_TRY(check_boot(c, img_node(c->img, i)));
+        TW_TRY(check_boot(c, tw_img_node(c->img, i)));
     }
     return TW_OK;
 }

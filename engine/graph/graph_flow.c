@@ -250,13 +250,13 @@ bool flow_ios_out(tw_graph_t *g)
 
 uint32_t tw_graph_arc_format(const tw_graph_t *g, uint32_t arc, bool consumer)
 {
-    const uint32_t a0 = tw_img_word(g->img, img_record(g->img, TW_SEC_ARCS, arc, TW_ARC_WORDS), 0);
-    return consumer ? tw_bits(a0, TW_A0_CONSUMER_FORMAT) : tw_bits(a0, TW_A0_PRODUCER_FORMAT);
+    return tw_img_arc_format(g->img, arc, consumer);
 }
 
 void tw_graph_arc_ends(const tw_graph_t *g, uint32_t arc, uint32_t *from, uint32_t *to)
 {
-    const uint32_t a3 = tw_img_word(g->img, img_record(g->img, TW_SEC_ARCS, arc, TW_ARC_WORDS), 3);
-    *from = tw_bits(a3, TW_A3_PRODUCER);
-    *to = tw_bits(a3, TW_A3_CONSUMER);
+    const tw_img_ends_t e = tw_img_ends(g->img, arc);
+    const uint32_t io = tw_img_wide(g->img) ? TW_ARC_IO_WIDE : TW_ARC_IO;
+    *from = e.from == TW_IMG_IO ? io : e.from;
+    *to = e.to == TW_IMG_IO ? io : e.to;
 }

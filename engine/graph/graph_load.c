@@ -27,7 +27,7 @@ static uint32_t ref_count(const uint8_t *img, uint32_t nodes)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < nodes; i++) {
-        const img_node_parts_t p = img_node_parts(img, img_node(img, i));
+        const tw_img_node_parts_t p = tw_img_node_parts(img, tw_img_node(img, i));
         n += p.rx + p.tx;
     }
     return n;
@@ -49,7 +49,7 @@ static bool take_tables(tw_graph_t *g, taker_t *t, tw_graph_ref_t **refs)
 static bool place_banks(tw_graph_t *g, taker_t *t)
 {
     for (uint32_t i = 0; i < g->n_banks; i++) {
-        const uint32_t at = img_record(g->img, TW_SEC_BANKS, i, TW_BANK_WORDS);
+        const uint32_t at = tw_img_record(g->img, TW_SEC_BANKS, i, TW_BANK_WORDS);
         const uint32_t bytes = tw_img_word(g->img, at, 1) + tw_img_word(g->img, at, 2);
         const uint32_t align = 1u << tw_bits(tw_img_word(g->img, at, 0), TW_B0_ALIGN);
         g->banks[i] = take(t, bytes, 1, tw_max_u32(align, TW_BANK_ALIGN));
@@ -59,7 +59,7 @@ static bool place_banks(tw_graph_t *g, taker_t *t)
 
 static void fill_bank(const tw_graph_t *g, uint32_t bank)
 {
-    const uint32_t at = img_record(g->img, TW_SEC_BANKS, bank, TW_BANK_WORDS);
+    const uint32_t at = tw_img_record(g->img, TW_SEC_BANKS, bank, TW_BANK_WORDS);
     const uint32_t bytes = tw_img_word(g->img, at, 1) + tw_img_word(g->img, at, 2);
     uint8_t pattern[4];
     tw_put_le32(pattern, tw_img_word(g->img, at, 3));
@@ -70,7 +70,7 @@ static void fill_bank(const tw_graph_t *g, uint32_t bank)
 
 static void decode_arc(tw_graph_t *g, uint32_t i)
 {
-    const uint32_t at = img_record(g->img, TW_SEC_ARCS, i, TW_ARC_WORDS);
+    const uint32_t at = tw_img_record(g->img, TW_SEC_ARCS, i, TW_ARC_WORDS);
     const uint32_t a0 = tw_img_word(g->img, at, 0), a4 = tw_img_word(g->img, at, 4);
     tw_arc_t *a = &g->arcs[i];
     memset(a, 0, sizeof *a);
@@ -85,11 +85,11 @@ static void decode_arc(tw_graph_t *g, uint32_t i)
 /* Initial data: from PARAMS or zero; a delay is an arc that starts with zero frames. */
 static void prefill_arc(tw_graph_t *g, uint32_t i)
 {
-    const uint32_t at = img_record(g->img, TW_SEC_ARCS, i, TW_ARC_WORDS), fill = tw_img_word(g->img, at, 5);
+    const uint32_t at = tw_img_record(g->img, TW_SEC_ARCS, i, TW_ARC_WORDS), fill = tw_img_word(g->img, at, 5);
     tw_arc_t *a = &g->arcs[i];
     tw_arc_clear(a);
     if (tw_bits(tw_img_word(g->img, at, 0), TW_A0_PREFILL)) {
-        memcpy(a->buf, g->img + img_section(g->img, TW_SEC_PARAMS).at + tw_img_word(g->img, at, 6), fill);
+        memcpy(a->buf, g->img + tw_img_section(g->img, TW_SEC_PARAMS).at + tw_img_word(g->img, at, 6), fill);
     } else {
         memset(a->buf, 0, fill);
     }
@@ -98,15 +98,15 @@ static void prefill_arc(tw_graph_t *g, uint32_t i)
 
 static void decode_refs(tw_graph_t *g, tw_graph_node_t *n, tw_graph_ref_t *refs)
 {
-    const img_node_parts_t p = img_node_parts(g->img, n->record);
+    const tw_img_node_parts_t p = tw_img_node_parts(g->img, n->record);
     n->refs = refs;
     for (uint32_t i = 0; i < p.rx + p.tx; i++) {
-        const uint32_t ref = img_node_arc(g->img, &p, i);
+        const tw_img_ref_t ref = tw_img_ref(g->img, &p, i);
         refs[i] = (tw_graph_ref_t){
-            .arc = (uint16_t)tw_bits(ref, TW_NA_ARC),
-            .hqos = (uint8_t)tw_bits(ref, TW_NA_HQOS),
-            .lock = (uint8_t)tw_bits(ref, TW_NA_LOCK),
-            .param = (uint8_t)tw_bits(ref, TW_NA_PARAM),
+            .arc = (uint16_t)ref.arc,
+            .hqos = ref.hqos,
+            .lock = ref.lock,
+            .param = ref.param,
         };
         n->hqos |= refs[i].hqos;
     }
@@ -114,7 +114,7 @@ static void decode_refs(tw_graph_t *g, tw_graph_node_t *n, tw_graph_ref_t *refs)
 
 static void decode_node(tw_graph_t *g, uint32_t i, tw_graph_ref_t *refs)
 {
-    const uint32_t record = img_node(g->img, i);
+    const uint32_t record = tw_img_node(g->img, i);
     const uint32_t n1 = tw_img_word(g->img, record, 1), script = tw_bits(n1, TW_N1_SCRIPT);
     tw_graph_node_t *n = &g->nodes[i];
     memset(n, 0, sizeof *n);
@@ -129,13 +129,13 @@ static void decode_node(tw_graph_t *g, uint32_t i, tw_graph_ref_t *refs)
     const bool is_script = (n->desc->services & TW_SVC_SCRIPT) != 0;
     n->script = (int16_t)(is_script ? -1 : (int)script - 1);
     n->own_script = (int16_t)(is_script ? (int)script - 1 : -1);
-    const uint32_t ref = img_node_arc(g->img, &(img_node_parts_t){.arcs_at = record + 16}, 0);
-    n->fmt = &g->formats[img_ref_format(g->img, ref, n->rx == 0)];
+    const tw_img_node_parts_t p = tw_img_node_parts(g->img, record);
+    n->fmt = &g->formats[img_ref_format(g->img, &p, 0)];
 }
 
 static void decode_io(tw_graph_t *g, uint32_t i)
 {
-    const uint32_t at = img_record(g->img, TW_SEC_IOS, i, TW_IO_WORDS);
+    const uint32_t at = tw_img_record(g->img, TW_SEC_IOS, i, TW_IO_WORDS);
     const uint32_t i0 = tw_img_word(g->img, at, 0), i1 = tw_img_word(g->img, at, 1);
     const tw_format_t *f = &g->formats[tw_bits(i1, TW_I1_FORMAT)];
     g->ios[i] = (tw_graph_io_t){
@@ -150,7 +150,7 @@ static void decode_io(tw_graph_t *g, uint32_t i)
 
 static const tw_format_t *io_format(const tw_graph_t *g, uint32_t i)
 {
-    const uint32_t at = img_record(g->img, TW_SEC_IOS, i, TW_IO_WORDS);
+    const uint32_t at = tw_img_record(g->img, TW_SEC_IOS, i, TW_IO_WORDS);
     return &g->formats[tw_bits(tw_img_word(g->img, at, 1), TW_I1_FORMAT)];
 }
 
@@ -236,9 +236,8 @@ static bool take_scripts(tw_graph_t *g, taker_t *t)
  * concealed and ask for it pay for the copy. */
 static bool needs_last(const tw_graph_t *g, uint32_t arc)
 {
-    const uint32_t a3 = tw_img_word(g->img, img_record(g->img, TW_SEC_ARCS, arc, TW_ARC_WORDS), 3);
-    const uint32_t to = tw_bits(a3, TW_A3_CONSUMER);
-    const bool concealed = tw_bits(a3, TW_A3_PRODUCER) == TW_ARC_IO || (to != TW_ARC_IO && g->nodes[to].hqos);
+    const tw_img_ends_t e = tw_img_ends(g->img, arc);
+    const bool concealed = e.from == TW_IMG_IO || (e.to != TW_IMG_IO && g->nodes[e.to].hqos);
     return concealed && g->arcs[arc].underflow != 0;
 }
 
@@ -287,17 +286,17 @@ static bool take_all(tw_graph_t *g, taker_t *t)
 
 /* ---- RESET ------------------------------------------------------------------ */
 
-static void boot_params(tw_graph_t *g, tw_graph_node_t *n, const img_node_parts_t *p)
+static void boot_params(tw_graph_t *g, tw_graph_node_t *n, const tw_img_node_parts_t *p)
 {
     if (p->params_at == 0) {
         return;
     }
     const uint32_t word = tw_img_word(g->img, p->params_at, 1);
-    const uint8_t *value = g->img + img_section(g->img, TW_SEC_PARAMS).at + tw_img_word(g->img, p->params_at, 0);
+    const uint8_t *value = g->img + tw_img_section(g->img, TW_SEC_PARAMS).at + tw_img_word(g->img, p->params_at, 0);
     (void)tw_graph_set_param(g, (uint32_t)(n - g->nodes), tw_bits(word, TW_NP_TAG), value, tw_bits(word, TW_NP_BYTES));
 }
 
-static void fill_reset(tw_graph_t *g, const tw_graph_node_t *n, const img_node_parts_t *p, tw_node_reset_t *r)
+static void fill_reset(tw_graph_t *g, const tw_graph_node_t *n, const tw_img_node_parts_t *p, tw_node_reset_t *r)
 {
     *r = (tw_node_reset_t){.svc = &g->svc, .rx = n->rx, .tx = n->tx, .script = n->own_script};
     for (uint32_t i = 0; i < p->blocks; i++) {
@@ -307,14 +306,14 @@ static void fill_reset(tw_graph_t *g, const tw_graph_node_t *n, const img_node_p
         r->mem_bytes[i] = tw_img_word(g->img, at, 2);
     }
     for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx; i++) {
-        r->fmt[i] = &g->formats[img_ref_format(g->img, img_node_arc(g->img, p, i), i >= n->rx)];
+        r->fmt[i] = &g->formats[img_ref_format(g->img, p, i)];
     }
 }
 
 void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
 {
     tw_graph_node_t *n = &g->nodes[node];
-    const img_node_parts_t p = img_node_parts(g->img, n->record);
+    const tw_img_node_parts_t p = tw_img_node_parts(g->img, n->record);
     const uint32_t image_preset = tw_bits(tw_img_word(g->img, n->record, 1), TW_N1_PRESET);
     tw_node_reset_t r;
     fill_reset(g, n, &p, &r);
@@ -362,7 +361,7 @@ tw_err_t tw_graph_load(tw_graph_t *g, const uint8_t *img, const tw_graph_env_t *
                        tw_fault_t *fault)
 {
     const size_t mark = arena->used;
-    const img_counts_t n = img_counts(img);
+    const tw_img_counts_t n = tw_img_counts(img);
     memset(g, 0, sizeof *g);
     g->env = *env;
     g->img = img;

@@ -1,6 +1,7 @@
 /* graph_priv.h - reading verified and unverified images; shared by the files of this folder. */
 #pragma once
 #include "engine/graph/graph.h"
+#include "engine/graph/twg1_read.h"
 
 /** Runs of one node in one block: a loop of arcs with delay would otherwise never end. */
 #ifndef TW_MAX_BLOCK_RUNS
@@ -9,54 +10,6 @@
 /** Arrays start on this alignment; banks on theirs if it is larger. */
 #define TW_BANK_ALIGN 16u
 
-typedef struct img_section {
-    uint32_t at, bytes;
-} img_section_t;
-
-static inline img_section_t img_section(const uint8_t *img, tw_section_t s)
-{
-    return (img_section_t){tw_img_word(img, 0, TW_W_DIRECTORY + 2u * (uint32_t)s),
-                           tw_img_word(img, 0, TW_W_DIRECTORY + 2u * (uint32_t)s + 1)};
-}
-
-/** Byte offset of record i of a section of fixed-size records. */
-static inline uint32_t img_record(const uint8_t *img, tw_section_t s, uint32_t i, uint32_t words)
-{
-    return img_section(img, s).at + 4u * words * i;
-}
-
-/** Byte offset of a node's record; the offset table is verified. */
-static inline uint32_t img_node(const uint8_t *img, uint32_t node)
-{
-    return tw_img_word(img, img_section(img, TW_SEC_NODES).at, node);
-}
-
-typedef struct img_counts {
-    uint32_t nodes, arcs, formats, ios, scripts, banks;
-} img_counts_t;
-
-static inline img_counts_t img_counts(const uint8_t *img)
-{
-    const uint32_t a = tw_img_word(img, 0, TW_W_COUNTS), b = tw_img_word(img, 0, TW_W_COUNTS2);
-    return (img_counts_t){
-        .nodes = tw_bits(a, TW_W12_NODES),
-        .arcs = tw_bits(a, TW_W12_ARCS),
-        .formats = tw_bits(b, TW_W13_FORMATS),
-        .ios = tw_bits(b, TW_W13_IOS),
-        .scripts = tw_bits(b, TW_W13_SCRIPTS),
-        .banks = tw_bits(b, TW_W13_BANKS),
-    };
-}
-
-/* A node record has parts of varying size; these are their byte offsets. */
-typedef struct img_node_parts {
-    uint32_t rx, tx, blocks;
-    uint32_t arcs_at, blocks_at, params_at, end; /* params_at 0: none */
-} img_node_parts_t;
-
-img_node_parts_t img_node_parts(const uint8_t *img, uint32_t record);
-/** Halfword i of the arc list. */
-uint32_t img_node_arc(const uint8_t *img, const img_node_parts_t *p, uint32_t i);
 /** Index of the bank with this VID, or -1. */
 int img_bank(const uint8_t *img, uint32_t vid);
 void img_format(const uint8_t *img, uint32_t index, tw_format_t *out);
@@ -64,7 +17,10 @@ void img_script(const uint8_t *img, uint32_t index, tw_script_t *out);
 /** Bytes a node type asks for block m, without the graph's own extra. */
 double img_mem_need(const tw_node_desc_t *d, uint32_t m, const tw_format_t *const *fmt, uint32_t n_fmt);
 /** Format of entry i of a node's arc list, as that node sees it. */
-uint32_t img_ref_format(const uint8_t *img, uint32_t ref, bool tx);
+static inline uint32_t img_ref_format(const uint8_t *img, const tw_img_node_parts_t *p, uint32_t i)
+{
+    return tw_img_arc_format(img, tw_img_ref(img, p, i).arc, i < p->rx);
+}
 
 /** No script reaches itself. @param calls  mask of each of the first n (<= 64) scripts */
 bool graph_calls_acyclic(const uint64_t *calls, uint32_t n);
@@ -73,13 +29,15 @@ bool graph_calls_acyclic(const uint64_t *calls, uint32_t n);
 typedef struct check {
     const uint8_t *img;
     uint32_t bytes;
-    img_counts_t n;
-    const tw_board_t *board;
+    tw_img_counts_t n;
+    const tw_board_t *board; /* NULL: structure alone, see tw_graph_check_structure() */
     tw_arena_t *scratch;
     tw_fault_t *fault;
 } check_t;
 
 tw_err_t check_refuse(const check_t *c, tw_err_t err, uint32_t section, uint32_t at);
+/** Type of a node, NULL when only structure is looked at. */
+const tw_node_desc_t *check_type_of(const check_t *c, uint32_t record);
 tw_err_t check_nodes(const check_t *c);
 tw_err_t check_memory(const check_t *c);
 tw_err_t check_arcs(const check_t *c);

@@ -216,8 +216,10 @@ typedef enum tw_section {
 #define TW_A4_ZERO 31, 31
 /* a5 initial fill bytes, a6 PARAMS offset of the initial data, a7 [15:0] IO */
 #define TW_A7_IO 15, 0
+#define TW_A7_ZERO 31, 16
 #define TW_A7W_PRODUCER_PORT 19, 16
 #define TW_A7W_CONSUMER_PORT 23, 20
+#define TW_A7W_ZERO 31, 24
 
 /* ---- SCRIPTS: entries of 4 words, then code ------------------------------ */
 #define TW_SCRIPT_WORDS 4u

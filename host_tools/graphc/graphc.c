@@ -53,8 +53,10 @@ bool g_compile(const char *path, const tw_graphc_opts_t *opts, const tw_platform
     }
     m->platform = platform;
     m->diags = &out->diags;
-    if (parse_and_hash(m, path, src) && g_resolve(m) && g_insert(m) && g_names(m) && g_verify(m) && g_plan(m) &&
-        strict_enough(opts, m->diags)) {
+    m->include_dirs = opts->include_dirs;
+    m->n_include_dirs = opts->n_include_dirs;
+    if (parse_and_hash(m, path, src) && g_resolve(m) && g_insert(m) && g_names(m) && g_merge_params(m) && g_verify(m) &&
+        g_plan(m) && strict_enough(opts, m->diags)) {
         out->image = g_emit(m, opts->sequence, &out->bytes);
         if (out->image != NULL) {
             out->report = g_report(m, out->bytes);

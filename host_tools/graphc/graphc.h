@@ -7,9 +7,11 @@
 #include "engine/board/manifest.h"
 
 typedef struct tw_graphc_opts {
-    const char *platform; /* top manifest path; NULL: `platform` next to the graph's folder, see docs */
-    bool strict;          /* warnings are errors */
-    uint32_t sequence;    /* build sequence word */
+    const char *platform;            /* top manifest path; NULL: `platform` next to the graph's folder, see docs */
+    bool strict;                     /* warnings are errors */
+    uint32_t sequence;               /* build sequence word */
+    const char *const *include_dirs; /* folders where files are looked for that are not in their own, in order */
+    unsigned n_include_dirs;
 } tw_graphc_opts_t;
 
 typedef struct tw_graphc_out {

@@ -51,6 +51,9 @@ typedef struct g_control {
     uint8_t location, debug_script, sched_return, map_vid;
     uint32_t processors;
     uint32_t subgraphs; /* instances, as written or as expanded */
+    uint32_t trace_io;  /* id in the text, index after parse; G_NONE not said */
+    uint32_t trace_level;
+    uint32_t debug_by; /* script that debug_script_fields calls; it stands first in the image */
     char name[TW_SYMBOL_MAX + 1];
 } g_control_t;
 
@@ -61,6 +64,7 @@ typedef struct g_format {
     uint16_t height, width;
     uint8_t raw, interleave, channels, ts, ts_size, unit, domain;
     double rate;
+    g_pos_t raw_pos; /* of a raw type given by number; line 0: by name, or not at all */
 } g_format_t;
 
 typedef struct g_io {
@@ -99,6 +103,9 @@ typedef struct g_node {
     uint8_t preset, proc, arch, rtos, verbose, trace;
     uint8_t vid[6];
     uint32_t e[6];
+    uint8_t copied, copy_vid[6]; /* bit per block: copied to copy_vid before a run, never written back */
+    bool trace_given, verbose_given;
+    g_pos_t trace_pos;
     uint32_t scope;        /* sub-graph it stands in */
     uint8_t vid_given;     /* bit per block: vid[] is the text's word, not a default */
     uint8_t placed;        /* bit per block: block_at[] is the text's word too */
@@ -116,6 +123,7 @@ typedef struct g_node {
     uint32_t manifest_index;
     uint8_t rx, tx;    /* arcs in use: as the manifest says, fewer where it allows */
     bool inserted;     /* by the compiler */
+    uint32_t near;     /* of an inserted one: node of the text it follows, G_NONE an IO */
     uint32_t arcs[16]; /* by position: receive first; G_NONE not connected */
     /* after plan */
     uint32_t block_at[6], block_bytes[6];
@@ -142,6 +150,9 @@ typedef struct g_arc {
     bool vid_given, placed; /* vid, or vid and at, are the text's word */
     uint32_t scope;         /* sub-graph it stands in */
     uint32_t delay, script;
+    bool has_data; /* of arc_parameters: what the first of the delay's frames hold, zeros behind */
+    g_pos_t data_pos;
+    uint32_t data_at, data_bytes; /* inside model.aside */
     double jitter;
     char name[TW_SYMBOL_MAX + 1];
     /* after plan */
@@ -154,6 +165,14 @@ typedef struct g_map {
     uint8_t orig, vid;
     uint32_t start, bytes;
 } g_map_t;
+
+/* A further node_parameters block of a node, for one of its parameters. */
+typedef struct g_set {
+    g_pos_t pos;
+    uint32_t node;
+    uint16_t tag;       /* 256 = all */
+    uint32_t at, bytes; /* inside model.aside */
+} g_set_t;
 
 /* A bank in use, as planned. */
 typedef struct g_bank {
@@ -177,7 +196,10 @@ typedef struct g_model {
     g_map_t *maps;
     g_scope_t *scopes;
     g_insertion_t *insertions;
+    g_set_t *sets;
     uint8_t *params;
+    uint8_t *aside; /* data lines that are not boot parameters as they stand: contents of arcs, further blocks */
+    uint32_t n_sets, cap_sets, n_aside, cap_aside;
     uint32_t n_formats, n_ios, n_nodes, n_arcs, n_scripts, n_maps, n_params, n_scopes, n_insertions;
     uint32_t cap_formats, cap_ios, cap_nodes, cap_arcs, cap_scripts, cap_maps, cap_params, cap_scopes, cap_insertions;
     uint32_t n_shared;   /* scripts declared by number come first; the graph's own stand at their numbers */
@@ -233,6 +255,8 @@ static inline uint32_t g_heap_words(const g_script_t *s)
 {
     return tw_round_up(tw_max_u32(s->heap, 1), TW_SCRIPT_MEM_UNIT / 4u);
 }
+/** Further blocks of boot parameters go over the first; after g_resolve(). */
+bool g_merge_params(g_model_t *m);
 /** What the device would refuse of scripts and boot parameters; after g_names(). */
 bool g_verify(g_model_t *m);
 /** FNV-1a-32 of "developer/name". */

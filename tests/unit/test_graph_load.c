@@ -96,7 +96,7 @@ static const struct {
     {"symbol character", EXT, 0, 3, 7, 0, '\n', TW_E_IMG_EXT, 3},
     {"another platform", HEADER, 0, 10, 31, 0, 78, TW_E_IMG_PLATFORM, 10},
     {"not for this processor", HEADER, 0, 8, 31, 0, 2, TW_E_IMG_PLATFORM, 8},
-    {"reserved control bits", HEADER, 0, 7, 14, 14, 1, TW_E_IMG_RESERVED, 7},
+    {"reserved control bits", HEADER, 0, 7, 15, 15, 1, TW_E_IMG_RESERVED, 7},
     {"reserved bank bits", BANK, 0, 0, 31, 31, 1, TW_E_IMG_RESERVED, 0},
     {"bank of 3 GB", BANK, 0, 1, 31, 0, 0xC0000000, TW_E_IMG_BANK, 0},
     {"reserved format bits", FORMAT, 0, 1, 30, 30, 1, TW_E_IMG_RESERVED, 1},

@@ -1,0 +1,193 @@
+/* twg1_read.h - the parts of a TWG1 image, of both kinds, for whoever reads one: checker, loader, decompiler.
+ *
+ * An image is wide when it has more nodes or arcs than 12 bits number; then node and arc numbers have 16 bits
+ * and stand elsewhere. Only these functions know the difference: what they return is the same for both. None of
+ * them checks bounds; tw_graph_check() and tw_graph_check_structure() do, in the order that makes it safe.
+ */
+#pragma once
+#include "engine/base/arena.h"
+#include "engine/graph/twg1.h"
+
+/** Nodes and arcs an image that is not wide can number. */
+#define TW_IMG_NARROW_NODES 4095u
+#define TW_IMG_NARROW_ARCS 4096u
+/** The same of a wide one: 65535 says "the graph's IO", and names have 16 bits for an index. */
+#define TW_IMG_WIDE_NODES 65535u
+#define TW_IMG_WIDE_ARCS 65535u
+/** An end of an arc that is the graph's IO, whatever the kind of image. */
+#define TW_IMG_IO TW_ARC_IO_WIDE
+
+typedef struct tw_img_section {
+    uint32_t at, bytes;
+} tw_img_section_t;
+
+static inline tw_img_section_t tw_img_section(const uint8_t *img, tw_section_t s)
+{
+    return (tw_img_section_t){tw_img_word(img, 0, TW_W_DIRECTORY + 2u * (uint32_t)s),
+                              tw_img_word(img, 0, TW_W_DIRECTORY + 2u * (uint32_t)s + 1)};
+}
+
+/** Byte offset of record i of a section of fixed-size records. */
+static inline uint32_t tw_img_record(const uint8_t *img, tw_section_t s, uint32_t i, uint32_t words)
+{
+    return tw_img_section(img, s).at + 4u * words * i;
+}
+
+/** Byte offset of a node's record. */
+static inline uint32_t tw_img_node(const uint8_t *img, uint32_t node)
+{
+    return tw_img_word(img, tw_img_section(img, TW_SEC_NODES).at, node);
+}
+
+static inline uint32_t tw_img_arc(const uint8_t *img, uint32_t arc)
+{
+    return tw_img_record(img, TW_SEC_ARCS, arc, TW_ARC_WORDS);
+}
+
+typedef struct tw_img_counts {
+    uint32_t nodes, arcs, formats, ios, scripts, banks;
+} tw_img_counts_t;
+
+static inline tw_img_counts_t tw_img_counts(const uint8_t *img)
+{
+    const uint32_t a = tw_img_word(img, 0, TW_W_COUNTS), b = tw_img_word(img, 0, TW_W_COUNTS2);
+    return (tw_img_counts_t){
+        .nodes = tw_bits(a, TW_W12_NODES),
+        .arcs = tw_bits(a, TW_W12_ARCS),
+        .formats = tw_bits(b, TW_W13_FORMATS),
+        .ios = tw_bits(b, TW_W13_IOS),
+        .scripts = tw_bits(b, TW_W13_SCRIPTS),
+        .banks = tw_bits(b, TW_W13_BANKS),
+    };
+}
+
+static inline bool tw_img_wide(const uint8_t *img)
+{
+    return tw_bits(tw_img_word(img, 0, TW_W_CONTROL), TW_W7_WIDE) != 0;
+}
+
+/** Byte offsets of the parts of a node record, which vary in size. */
+typedef struct tw_img_node_parts {
+    bool wide;
+    uint32_t rx, tx, blocks;
+    uint32_t arcs_at, blocks_at, params_at, end; /* params_at 0: none */
+} tw_img_node_parts_t;
+
+static inline tw_img_node_parts_t tw_img_node_parts(const uint8_t *img, uint32_t record)
+{
+    const uint32_t n0 = tw_img_word(img, record, 0), n1 = tw_img_word(img, record, 1);
+    tw_img_node_parts_t p = {
+        .wide = tw_img_wide(img),
+        .rx = tw_bits(n1, TW_N1_RX),
+        .tx = tw_bits(n1, TW_N1_TX),
+        .blocks = tw_bits(n1, TW_N1_BLOCKS),
+        .arcs_at = record + 16,
+    };
+    p.blocks_at = p.arcs_at + 4u * (p.wide ? p.rx + p.tx : (p.rx + p.tx + 1u) / 2u);
+    p.end = p.blocks_at + 4u * TW_NODE_BLOCK_WORDS * p.blocks;
+    if (tw_bits(n0, TW_N0_PARAMS)) {
+        p.params_at = p.end;
+        p.end += 8;
+    }
+    return p;
+}
+
+/** One entry of a node's arc list. */
+typedef struct tw_img_ref {
+    uint32_t arc;
+    bool tx, hqos, param, lock;
+    bool reserved; /* a bit that must be 0 is not */
+} tw_img_ref_t;
+
+/** Byte offset of entry i. */
+static inline uint32_t tw_img_ref_at(const tw_img_node_parts_t *p, uint32_t i)
+{
+    return p->arcs_at + (p->wide ? 4u : 2u) * i;
+}
+
+static inline tw_img_ref_t tw_img_ref(const uint8_t *img, const tw_img_node_parts_t *p, uint32_t i)
+{
+    const uint32_t at = tw_img_ref_at(p, i), w = p->wide ? tw_get_le32(img + at) : tw_get_le16(img + at);
+    if (p->wide) {
+        return (tw_img_ref_t){
+            .arc = tw_bits(w, TW_NAW_ARC),
+            .tx = tw_bits(w, TW_NAW_TX) != 0,
+            .hqos = tw_bits(w, TW_NAW_HQOS) != 0,
+            .param = tw_bits(w, TW_NAW_PARAM) != 0,
+            .lock = tw_bits(w, TW_NAW_LOCK) != 0,
+            .reserved = tw_bits(w, TW_NAW_ZERO) != 0,
+        };
+    }
+    return (tw_img_ref_t){
+        .arc = tw_bits(w, TW_NA_ARC),
+        .tx = tw_bits(w, TW_NA_TX) != 0,
+        .hqos = tw_bits(w, TW_NA_HQOS) != 0,
+        .param = tw_bits(w, TW_NA_PARAM) != 0,
+        .lock = tw_bits(w, TW_NA_LOCK) != 0,
+    };
+}
+
+/** Producer and consumer of an arc: nodes, or TW_IMG_IO. */
+typedef struct tw_img_ends {
+    uint32_t from, to, from_port, to_port, io;
+    bool reserved; /* a bit that must be 0 is not */
+} tw_img_ends_t;
+
+static inline tw_img_ends_t tw_img_ends(const uint8_t *img, uint32_t arc)
+{
+    const uint32_t at = tw_img_arc(img, arc), a3 = tw_img_word(img, at, 3), a7 = tw_img_word(img, at, 7);
+    if (tw_img_wide(img)) {
+        return (tw_img_ends_t){
+            .from = tw_bits(a3, TW_A3W_PRODUCER),
+            .to = tw_bits(a3, TW_A3W_CONSUMER),
+            .from_port = tw_bits(a7, TW_A7W_PRODUCER_PORT),
+            .to_port = tw_bits(a7, TW_A7W_CONSUMER_PORT),
+            .io = tw_bits(a7, TW_A7_IO),
+            .reserved = tw_bits(a7, TW_A7W_ZERO) != 0,
+        };
+    }
+    const uint32_t from = tw_bits(a3, TW_A3_PRODUCER), to = tw_bits(a3, TW_A3_CONSUMER);
+    return (tw_img_ends_t){
+        .from = from == TW_ARC_IO ? TW_IMG_IO : from,
+        .to = to == TW_ARC_IO ? TW_IMG_IO : to,
+        .from_port = tw_bits(a3, TW_A3_PRODUCER_PORT),
+        .to_port = tw_bits(a3, TW_A3_CONSUMER_PORT),
+        .io = tw_bits(a7, TW_A7_IO),
+        .reserved = tw_bits(a7, TW_A7_ZERO) != 0,
+    };
+}
+
+/** Format index of an arc as its producer or its consumer sees it. */
+static inline uint32_t tw_img_arc_format(const uint8_t *img, uint32_t arc, bool consumer)
+{
+    const uint32_t a0 = tw_img_word(img, tw_img_arc(img, arc), 0);
+    return consumer ? tw_bits(a0, TW_A0_CONSUMER_FORMAT) : tw_bits(a0, TW_A0_PRODUCER_FORMAT);
+}
+
+/** Node and port of a lock arc: both ends are one port. The ports' entries are not looked at. */
+static inline bool tw_img_same_port(const tw_img_ends_t *e)
+{
+    return e->from != TW_IMG_IO && e->from == e->to && e->from_port == e->to_port;
+}
+
+/** The next TLV of an extension chain at *at, which moves on; false at the end. */
+static inline bool tw_img_next_ext(const uint8_t *img, uint32_t *at, uint32_t end, uint32_t *type, uint32_t *payload,
+                                   uint32_t *bytes)
+{
+    if (*at + 8 > end || tw_img_word(img, *at, 0) == 0) {
+        return false;
+    }
+    *type = tw_img_word(img, *at, 0);
+    *bytes = tw_bits(tw_img_word(img, *at, 1), TW_EXT_BYTES);
+    *payload = *at + 8;
+    *at = *payload + tw_round_up(*bytes, 4);
+    return true;
+}
+
+/**
+ * What can be checked without a device: checksums, bounds, cross references, memory, loops and scripts, in the
+ * order of docs/GRAPH_IMAGE.md. Node types, the platform and the values of parameters are not looked at.
+ * @param scratch  free memory is used for sorting and given back: at most 4 * bytes + 4096
+ * @return TW_OK or the first refusal; fault->section = TW_SEC_* + 1 (0 header), at = byte offset
+ */
+tw_err_t tw_graph_check_structure(const uint8_t *img, uint32_t bytes, tw_arena_t *scratch, tw_fault_t *fault);
