@@ -129,7 +129,7 @@ static tw_err_t check_refs(const check_t *c, uint32_t node)
     return TW_OK;
 }
 
-/* What the node type says about the formats of its arcs: computable raw types, memory sizes. */
+/* What the node type says about the formats of its arcs: computable raw types, formats together, memory sizes. */
 static tw_err_t check_node_formats(const check_t *c, uint32_t node)
 {
     const uint32_t record = tw_img_node(c->img, node);
@@ -144,9 +144,14 @@ static tw_err_t check_node_formats(const check_t *c, uint32_t node)
             return check_refuse(c, TW_E_IMG_RAW, SEC(NODES), tw_img_ref_at(&p, i));
         }
     }
+    uint32_t extra[TW_MAX_NODE_MEM] = {0}, arc = 0;
+    const tw_err_t err = d != NULL && d->memreq != NULL ? d->memreq(list, p.rx, p.tx, extra, &arc) : TW_OK;
+    if (err != TW_OK) {
+        return check_refuse(c, err, SEC(NODES), tw_img_ref_at(&p, arc));
+    }
     for (uint32_t m = 0; d != NULL && m < d->n_mem; m++) {
         const uint32_t at = p.blocks_at + 4u * TW_NODE_BLOCK_WORDS * m;
-        if ((double)tw_img_word(c->img, at, 2) < img_mem_need(d, m, list, p.rx + p.tx)) {
+        if ((double)tw_img_word(c->img, at, 2) < img_mem_need(d, m, list, p.rx + p.tx) + extra[m]) {
             return check_refuse(c, TW_E_IMG_MEM, SEC(NODES), at + 8);
         }
     }

@@ -136,6 +136,16 @@ typedef struct tw_node_desc {
      * the error, having processed its data with the old ones.
      */
     tw_err_t (*validate)(const tw_format_t *fmt, uint32_t tag, const uint8_t *value, uint32_t bytes, tw_fault_t *fault);
+    /**
+     * What only the formats together can say, and a formula of each cannot (a resampler's filter, frames put
+     * together anew); NULL when there is nothing. The loader and the compiler ask it, so that a refusal is known
+     * before the graph is loaded.
+     * @param fmt    receive arcs, then transmit arcs, as RESET will hand them over
+     * @param extra  out, zeros before: [bytes] each memory block needs beyond its formula
+     * @param arc    out: the arc to look at when refused
+     * @return TW_OK, or what RESET would refuse: IMG_RAW, IMG_FORMAT, IMG_ARC_FORMAT
+     */
+    tw_err_t (*memreq)(const tw_format_t *const *fmt, uint32_t rx, uint32_t tx, uint32_t *extra, uint32_t *arc);
     uint64_t presets; /* bit p: preset p exists */
 } tw_node_desc_t;
 

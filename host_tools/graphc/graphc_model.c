@@ -1,5 +1,5 @@
 /* graphc_model.c - the model's memory, its node table and its diagnostics. Knows no pass. */
-#include "host_tools/graphc/graphc_priv.h"
+#include "host_tools/graphc/graphc_middle.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +50,28 @@ void g_note(g_model_t *m, const g_pos_t *pos, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     tw_diag_note(m->diags, pos->file, pos->line, pos->col, "%s", text);
+}
+
+uint32_t g_add_arc(g_model_t *m, const g_arc_t *a)
+{
+    const bool full = m->n_arcs >= G_ARCS_MAX;
+    if (full || (m->n_arcs >= m->cap_arcs && !g_grow(&m->arcs, m->cap_arcs, &m->cap_arcs, sizeof *m->arcs))) {
+        g_error(m, &a->pos, full ? "more than %u arcs with those inserted" : "out of memory at %u arcs", m->n_arcs);
+        return G_NONE;
+    }
+    m->arcs[m->n_arcs] = *a;
+    return m->n_arcs++;
+}
+
+uint32_t g_add_node(g_model_t *m, const g_node_t *n)
+{
+    const bool full = m->n_nodes >= G_NODES_MAX;
+    if (full || (m->n_nodes >= m->cap_nodes && !g_grow(&m->nodes, m->cap_nodes, &m->cap_nodes, sizeof *m->nodes))) {
+        g_error(m, &n->pos, full ? "more than %u nodes with those inserted" : "out of memory at %u nodes", m->n_nodes);
+        return G_NONE;
+    }
+    m->nodes[m->n_nodes] = *n;
+    return m->n_nodes++;
 }
 
 /* ---- nodes by scope, type and instance ---------------------------------------------- */

@@ -132,3 +132,9 @@ bool g_read_arc_map(g_parser_t *p)
     a->vid_given = true;
     return g_take_vid(p, "VID", &a->vid);
 }
+
+bool g_read_no_convert(g_parser_t *p)
+{
+    g_arc_here(p)->no_convert = true;
+    return true;
+}

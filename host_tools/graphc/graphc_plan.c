@@ -1,4 +1,4 @@
-/* graphc_plan.c - schedule and addresses: which node when, which bytes where. Knows no word of the image.
+/* graphc_plan.c - addresses: which bytes where. Knows no word of the image.
  *
  * A bank as the device lays it out (offsets are what the image carries):
  *
@@ -10,115 +10,10 @@
  * thread has a base of its own. A part split off with memory_mapping is laid
  * out the same way inside its range and counts as static bytes of its bank.
  */
-#include "host_tools/graphc/graphc_priv.h"
+#include "host_tools/graphc/graphc_middle.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-/* ---- schedule ---------------------------------------------------------------- */
-
-typedef struct heap {
-    uint32_t *v;
-    uint32_t n;
-} heap_t;
-
-static void push(heap_t *h, uint32_t x)
-{
-    uint32_t at = h->n++;
-    for (; at > 0 && h->v[(at - 1) / 2] > x; at = (at - 1) / 2) {
-        h->v[at] = h->v[(at - 1) / 2];
-    }
-    h->v[at] = x;
-}
-
-static uint32_t pop(heap_t *h)
-{
-    const uint32_t least = h->v[0], x = h->v[--h->n];
-    uint32_t at = 0;
-    for (;;) {
-        uint32_t child = 2 * at + 1;
-        if (child >= h->n) {
-            break;
-        }
-        child += child + 1 < h->n && h->v[child + 1] < h->v[child];
-        if (h->v[child] >= x) {
-            break;
-        }
-        h->v[at] = h->v[child];
-        at = child;
-    }
-    h->v[at] = x;
-    return least;
-}
-
-/* Does the consumer have to wait for this arc's producer within a pass? */
-static bool orders(const g_arc_t *a)
-{
-    return !a->lock && a->delay == 0 && a->from.node != G_IO && a->to.node != G_IO;
-}
-
-static uint32_t receive_arcs(const g_node_t *n)
-{
-    return n->manifest->rx;
-}
-
-/* Walk back along unscheduled producers: after as many steps as there are nodes, we are on a loop. */
-static void report_loop(g_model_t *m, const uint32_t *waits)
-{
-    uint32_t at = 0;
-    while (waits[at] == 0) {
-        at++;
-    }
-    for (uint32_t step = 0; step < m->n_nodes; step++) {
-        const g_node_t *n = &m->nodes[at];
-        for (uint32_t i = 0; i < receive_arcs(n); i++) {
-            const g_arc_t *a = &m->arcs[n->arcs[i]];
-            if (orders(a) && waits[a->from.node] > 0) {
-                at = a->from.node;
-                break;
-            }
-        }
-    }
-    g_error(m, &m->nodes[at].pos, "node %s is in a loop: one of its arcs needs arc_delay", m->nodes[at].name);
-}
-
-/* Producers first, and otherwise as declared, so data flow through in one pass and texts control the order. */
-static bool schedule(g_model_t *m)
-{
-    uint32_t *waits = calloc(m->n_nodes, sizeof *waits);
-    heap_t ready = {.v = calloc(m->n_nodes, sizeof(uint32_t))};
-    m->order = calloc(m->n_nodes, sizeof *m->order);
-    m->place = calloc(m->n_nodes, sizeof *m->place);
-    uint32_t done = 0;
-    bool ok = waits != NULL && ready.v != NULL && m->order != NULL && m->place != NULL;
-    for (uint32_t i = 0; ok && i < m->n_arcs; i++) {
-        waits[m->arcs[i].to.node == G_IO ? 0 : m->arcs[i].to.node] += orders(&m->arcs[i]);
-    }
-    for (uint32_t i = 0; ok && i < m->n_nodes; i++) {
-        if (waits[i] == 0) {
-            push(&ready, i);
-        }
-    }
-    while (ok && ready.n > 0) {
-        const uint32_t i = pop(&ready);
-        const g_node_t *n = &m->nodes[i];
-        m->place[i] = done;
-        m->order[done++] = i;
-        for (uint32_t k = receive_arcs(n); k < (uint32_t)(n->manifest->rx + n->manifest->tx); k++) {
-            const g_arc_t *a = &m->arcs[n->arcs[k]];
-            if (orders(a) && --waits[a->to.node] == 0) {
-                push(&ready, a->to.node);
-            }
-        }
-    }
-    if (ok && done < m->n_nodes) {
-        report_loop(m, waits);
-        ok = false;
-    }
-    free(waits);
-    free(ready.v);
-    return ok;
-}
 
 /* ---- memory --------------------------------------------------------------------- */
 
@@ -225,19 +120,23 @@ static bool place_fixed(plan_t *p, const g_pos_t *pos, uint8_t vid, uint64_t byt
     return true;
 }
 
-static const g_format_t *format_of_arc(const g_model_t *m, const g_node_t *n, unsigned slot)
+/* Format at a port of the manifest; that of the first arc where the port is not in use. */
+static const g_format_t *format_of_arc(const g_model_t *m, const g_node_t *n, unsigned port)
 {
+    const tw_node_manifest_t *x = n->manifest;
+    uint32_t slot = port < (unsigned)(x->rx + x->tx) ? g_slot_of(x, port) : 0;
+    const bool tx = slot >= x->rx;
+    const uint32_t k = tx ? slot - x->rx : slot;
+    slot = k < (tx ? n->tx : n->rx) ? k + (tx ? n->rx : 0) : 0;
     const g_arc_t *a = &m->arcs[n->arcs[slot]];
-    return &m->formats[slot < n->manifest->rx ? a->to.format : a->from.format];
+    return &m->formats[slot < n->rx ? a->to.format : a->from.format];
 }
 
 /* A + B channels + C rate + D frame + E, rounded up to the alignment. 0 = formula too large. */
 static uint64_t block_bytes(const g_model_t *m, const g_node_t *n, const tw_node_mem_manifest_t *x, uint32_t e)
 {
-    const unsigned arcs = n->manifest->rx + n->manifest->tx;
-    const g_format_t *b = format_of_arc(m, n, x->b_arc < arcs ? x->b_arc : 0);
-    const g_format_t *c = format_of_arc(m, n, x->c_arc < arcs ? x->c_arc : 0);
-    const g_format_t *d = format_of_arc(m, n, x->d_arc < arcs ? x->d_arc : 0);
+    const g_format_t *b = format_of_arc(m, n, x->b_arc), *c = format_of_arc(m, n, x->c_arc),
+                     *d = format_of_arc(m, n, x->d_arc);
     const double sum = ceil(x->a + x->b * b->channels + x->c * c->rate + x->d * d->frame_bytes + e);
     return sum < 4294967040.0 ? tw_round_up((uint32_t)sum, x->align > 4 ? x->align : 4) : 0;
 }
@@ -423,10 +322,7 @@ bool g_plan(g_model_t *m)
 {
     const unsigned errors = m->diags->errors;
     plan_t p = {.m = m};
-    if (!schedule(m)) {
-        if (m->diags->errors == errors) {
-            tw_diag(m->diags, false, m->names[0], 0, 0, "out of memory");
-        }
+    if (!g_schedule(m)) {
         return false;
     }
     if (open_regions(&p)) {

@@ -116,6 +116,7 @@ typedef struct g_node {
     uint32_t manifest_index;
     uint8_t rx, tx;    /* arcs in use: as the manifest says, fewer where it allows */
     bool inserted;     /* by the compiler */
+    uint32_t near;     /* of an inserted one: node of the text it follows, G_NONE an IO */
     uint32_t arcs[16]; /* by position: receive first; G_NONE not connected */
     /* after plan */
     uint32_t block_at[6], block_bytes[6];

@@ -13,7 +13,7 @@
 
 typedef struct rig {
     const tw_node_desc_t *d;
-    tw_format_t fmt[2];
+    tw_format_t fmt[TW_MAX_NODE_ARCS];
     tw_services_t svc;
     tw_node_reset_t reset;
 } rig_t;
@@ -21,7 +21,7 @@ typedef struct rig {
 static inline tw_format_t rig_format(tw_raw_t raw, unsigned channels, unsigned interleave, uint32_t samples)
 {
     return (tw_format_t){
-        .frame_bytes = samples * channels * tw_raw_bits(raw) / 8,
+        .frame_bytes = (samples * channels * tw_raw_bits(raw) + 7) / 8,
         .samples = samples,
         .rate_hz = 16000,
         .raw = (uint8_t)raw,
@@ -42,23 +42,39 @@ static inline uint32_t rig_reset(rig_t *g, bool warm, uint32_t preset)
     return rig_command(g, TW_CMD_RESET | (uint32_t)warm << 8 | preset << 9, 0, &data);
 }
 
-/* Everything but the RESET. Memory is dirty, as it may be on a device. */
+/* Everything but the RESET. Memory is dirty, as it may be on a device. All transmit arcs have one format. */
+static inline void rig_prepare_n(rig_t *g, const char *name, tw_format_t in, tw_format_t out, uint8_t tx)
+{
+    char full[64];
+    snprintf(full, sizeof full, "ARM/arm_stream_%s", name);
+    *g = (rig_t){.d = tw_node_find(tw_fnv1a(full)), .fmt = {in}};
+    assert_non_null(g->d);
+    tw_services_default(&g->svc);
+    g->reset = (tw_node_reset_t){.svc = &g->svc, .rx = g->d->rx_max, .tx = tx, .script = -1};
+    for (unsigned i = 0; i < TW_MAX_NODE_ARCS; i++) {
+        g->fmt[i] = i < 1 ? in : out;
+        g->reset.fmt[i] = &g->fmt[i];
+    }
+    uint32_t extra[TW_MAX_NODE_MEM] = {0}, arc = 0;
+    if (g->d->memreq != NULL) { /* what it refuses, RESET refuses too: the test decides */
+        (void)g->d->memreq(g->reset.fmt, g->reset.rx, g->reset.tx, extra, &arc);
+    }
+    for (unsigned i = 0; i < g->d->n_mem; i++) {
+        const tw_mem_req_t *m = &g->d->mem[i];
+        assert_true(m->c == 0 && m->d == 0);
+        g->reset.mem_bytes[i] = m->a + (uint32_t)(m->b * (float)g->fmt[m->b_arc].channels) + extra[i];
+        g->reset.mem[i] = malloc(g->reset.mem_bytes[i]);
+        memset(g->reset.mem[i], 0xA5, g->reset.mem_bytes[i]);
+    }
+}
+
 static inline void rig_prepare(rig_t *g, const char *name, tw_format_t in, tw_format_t out)
 {
     char full[64];
     snprintf(full, sizeof full, "ARM/arm_stream_%s", name);
-    *g = (rig_t){.d = tw_node_find(tw_fnv1a(full)), .fmt = {in, out}};
-    assert_non_null(g->d);
-    tw_services_default(&g->svc);
-    g->reset = (tw_node_reset_t){
-        .svc = &g->svc, .fmt = {&g->fmt[0], &g->fmt[1]}, .rx = g->d->rx_max, .tx = g->d->tx_max, .script = -1};
-    for (unsigned i = 0; i < g->d->n_mem; i++) {
-        const tw_mem_req_t *m = &g->d->mem[i];
-        assert_true(m->c == 0 && m->d == 0);
-        g->reset.mem_bytes[i] = m->a + (uint32_t)(m->b * (float)g->fmt[m->b_arc].channels);
-        g->reset.mem[i] = malloc(g->reset.mem_bytes[i]);
-        memset(g->reset.mem[i], 0xA5, g->reset.mem_bytes[i]);
-    }
+    const tw_node_desc_t *d = tw_node_find(tw_fnv1a(full));
+    assert_non_null(d);
+    rig_prepare_n(g, name, in, out, d->tx_max);
 }
 
 static inline void rig_open(rig_t *g, const char *name, tw_format_t in, tw_format_t out, uint32_t preset)

@@ -111,6 +111,49 @@ static void on_reset(play_t *p, tw_format_t in, tw_format_t out)
     p->open = true;
 }
 
+/* Each RUN gets exactly the bytes it is to give, on every output. */
+static void on_bytes_out(play_t *p, const char *hex)
+{
+    static uint8_t want[SAMPLES_MAX * 4], got[TW_MAX_NODE_ARCS][SAMPLES_MAX * 4];
+    const uint32_t bytes = read_bytes(hex, want);
+    tw_xdm_t data[TW_MAX_NODE_ARCS] = {{p->in, p->in_bytes}};
+    p->runs++;
+    for (unsigned i = 0; i < p->g.reset.tx; i++) {
+        data[1 + i] = (tw_xdm_t){got[i], bytes};
+    }
+    assert_int_equal(rig_command(&p->g, TW_CMD_RUN, 0, data), 0);
+    if (data[0].bytes != p->in_bytes) {
+        fail_here(p, "input left over");
+    }
+    for (unsigned i = 0; i < p->g.reset.tx; i++) {
+        assert_int_equal(data[1 + i].bytes, bytes);
+        for (uint32_t k = 0; k < bytes; k++) {
+            if (got[i][k] != want[k]) {
+                fail_msg("%s, case \"%s\", run %u, output %u, byte %u: %02x, golden %02x", p->node, p->name, p->runs, i,
+                         k, got[i][k], want[k]);
+            }
+        }
+    }
+}
+
+/* Rate, time stamp's kind and size, unit of both formats; memory is what these ask for. */
+static void on_also(play_t *p, const char *rest)
+{
+    tw_format_t f[2] = {p->g.fmt[0], p->g.fmt[1]};
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned ts, size, unit;
+        int used = 0;
+        assert_int_equal(sscanf(rest, " %f %u %u %u%n", &f[i].rate_hz, &ts, &size, &unit, &used), 4);
+        rest += used;
+        f[i].ts = (uint8_t)ts;
+        f[i].ts_size = (uint8_t)size;
+        f[i].unit = (uint8_t)unit;
+        f[i].frame_bytes += ts == 0 ? 0 : size == 0 ? 2 : size == 1 ? 4 : 8;
+    }
+    rig_close(&p->g);
+    on_reset(p, f[0], f[1]);
+}
+
 static void on_case(play_t *p, const char *rest)
 {
     if (p->open) {
@@ -161,6 +204,12 @@ static void on_line(play_t *p, char *line)
         p->in_bytes = read_words(rest, sample_bytes(&p->g.fmt[0]), p->in);
     } else if (IS("out")) {
         on_out(p, rest);
+    } else if (IS("also")) {
+        on_also(p, rest);
+    } else if (IS("bytes-in")) {
+        p->in_bytes = read_bytes(rest, p->in);
+    } else if (IS("bytes-out")) {
+        on_bytes_out(p, rest);
     } else if (IS("calls")) {
         char want[200];
         snprintf(want, sizeof want, " %.*s", (int)strcspn(rest, "\n"), rest);

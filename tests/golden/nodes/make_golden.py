@@ -9,8 +9,10 @@ Format of a file, one item a line, '#' starts a comment:
   formats <raw> <ch> <blocks> <samples>  <raw> <ch> <blocks> <samples>     in and out arc
   preset <p>                             cold RESET with this preset
   script <id>                            cold RESET of a script node
+  also <rate> <ts> <ts size> <unit>  ...  more about both formats (default 16000 0 0 0), before the preset
   set <index> <hex bytes>                a SET, as on the wire; must be accepted
   in / out <hex words>                   a RUN: samples in memory order, 4 (S16) or 8 (FP32) digits
+  bytes-in / bytes-out <hex>             a RUN: as in memory, the same on every output, to the byte
   within <x>                             out may differ by this much from here on [LSB, or absolute]
   read <index> <hex bytes>               a READ
   calls <id>/<phase> ...                 script calls since the RESET
@@ -18,6 +20,7 @@ Format of a file, one item a line, '#' starts a comment:
 import math
 import os
 import struct
+from fractions import Fraction
 
 import numpy as np
 
@@ -236,7 +239,126 @@ def script_file():
     f.write()
 
 
+# ---- split and converter -----------------------------------------------------------
+# name: (struct letter, value bits, word of 1.0); floating types: (letter, 0, 1)
+TYPES = {
+    "S8": ("b", 8, 2**7), "U8": ("B", 8, 2**8), "Q7": ("b", 8, 2**7), "CHAR": ("B", 8, 2**8),
+    "S16": ("h", 16, 2**15), "U16": ("H", 16, 2**16), "Q15": ("h", 16, 2**15), "FP16": ("e", 0, 1),
+    "Q23_32": ("i", 24, 2**23), "S32": ("i", 32, 2**31), "U32": ("I", 32, 2**32), "Q31": ("i", 32, 2**31),
+    "FP32": ("f", 0, 1), "FP64": ("d", 0, 1), "TIME16": ("H", 16, 2**2), "TIME16D": ("H", 16, 2**15),
+    "TIME32": ("I", 32, 2**4), "TIME32D": ("I", 32, 2**15), "TIMESTMP": ("I", 32, 2**12),
+}
+
+
+def to_bytes(raw, value):
+    """An exact number as one sample: nearest, ties to even, ends of the range beyond them."""
+    letter, bits, one = TYPES[raw]
+    if bits == 0:
+        top = {"e": Fraction(65504), "f": Fraction(float(np.finfo(np.float32).max)), "d": None}[letter]
+        v = value if top is None else max(-top, min(top, value))
+        if letter == "e":  # by numpy: struct rounds the same way but refuses what rounds to infinity
+            return np.float16(float(v)).tobytes()
+        return struct.pack("<" + letter, F(float(v)) if letter == "f" else float(v))
+    signed = letter.islower()
+    low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
+    return struct.pack("<" + letter, max(low, min(high, round(value * one))))
+
+
+def from_bytes(raw, data):
+    letter, bits, one = TYPES[raw]
+    return Fraction(struct.unpack("<" + letter, data)[0]) / one
+
+
+def samples_of(rnd, raw, n):
+    """Words of a type, its ends first."""
+    letter, bits, one = TYPES[raw]
+    if bits == 0:
+        return [to_bytes(raw, Fraction(v)) for v in [1, -1, 0, Fraction(1, 3)] + [next(rnd) for _ in range(n - 4)]]
+    signed = letter.islower()
+    low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
+    words = [low, high, 0, 1] + [int((next(rnd) + 1) / 2 * (high - low)) + low for _ in range(n - 4)]
+    return [struct.pack("<" + letter, w) for w in words]
+
+
+def converter_file():
+    f = File("converter")
+    rnd = noise(5)
+
+    def case(name, one, other, x, y, also=None):
+        f.add("case", name)
+        f.add("formats", *one, *other)
+        if also:
+            f.add("also", *also)
+        f.add("preset", 0)
+        f.add("bytes-in", x.hex())
+        f.add("bytes-out", y.hex())
+
+    for a in TYPES:
+        for b in TYPES:
+            x = samples_of(rnd, a, 8)
+            y = [to_bytes(b, from_bytes(a, v)) for v in x]
+            case("%s to %s" % (a, b), (a, 1, 0, 8), (b, 1, 0, 8), b"".join(x), b"".join(y))
+    s = lambda *v: b"".join(struct.pack("<h", i) for i in v)
+    case("mono to three, in blocks", ("S16", 1, 0, 3), ("S16", 3, 1, 3), s(1, 2, 3), s(1, 2, 3) * 3)
+    case("three to mono, the mean", ("S16", 3, 1, 2), ("S16", 1, 0, 2), s(1, 10, 2, 20, 9, 31), s(4, 20))
+    case("four to two, the first", ("S16", 4, 0, 2), ("S16", 2, 1, 2), s(1, 2, 3, 4, 5, 6, 7, 8), s(1, 5, 2, 6))
+    case("two to four, zeros", ("S16", 2, 1, 2), ("S16", 4, 0, 2), s(1, 2, 3, 4), s(1, 3, 0, 0, 2, 4, 0, 0))
+    case("frames of 4 to 3 with a counter", ("S16", 1, 0, 4), ("S16", 1, 0, 3), s(*range(12)),
+         b"".join(struct.pack("<H3h", k, *range(3 * k, 3 * k + 3)) for k in range(4)), (16000, 0, 0, 0, 16000, 3, 0, 0))
+    case("stamps carried over and widened", ("S16", 1, 0, 2), ("FP32", 1, 0, 2),
+         struct.pack("<I2hI2h", 7, 16384, -8192, 0xFFFFFFFF, 0, 1),
+         struct.pack("<Q2fQ2f", 7, 0.5, -0.25, 0xFFFFFFFF, 0, 1 / 32768), (16000, 1, 1, 0, 16000, 1, 2, 0))
+    case("bits: low end first", ("U1", 1, 0, 12), ("S8", 1, 0, 12), bytes([0b10110001, 0b1010]),
+         bytes(127 if b else 0 for b in (1, 0, 0, 0, 1, 1, 0, 1, 0, 1, 0, 1)))
+    case("to bits", ("S8", 1, 0, 12), ("U1", 1, 0, 12), bytes([100, 64, 65, 0, 156, 127] * 2),
+         bytes([0b01100101, 0b1001]))
+    case("complex to its real part", ("CQ15", 1, 0, 2), ("FP32", 1, 0, 2), s(16384, 99, -32768, 77),
+         struct.pack("<2f", 0.5, -1))
+    case("real to complex", ("FP32", 1, 0, 2), ("CFP32", 1, 0, 2), struct.pack("<2f", 0.5, -1),
+         struct.pack("<4f", 0.5, 0, -1, 0))
+    case("mV to V", ("FP32", 1, 0, 2), ("FP64", 1, 0, 2), struct.pack("<2f", 1500, -250), struct.pack("<2d", 1.5, -0.25),
+         (16000, 0, 0, 87, 16000, 0, 0, 17))
+    f.add("case", "16 to 24 kHz")
+    f.add("formats", "FP32", 1, 0, 64, "FP32", 1, 0, 96)
+    f.add("also", 16000, 0, 0, 0, 24000, 0, 0, 0)
+    f.add("preset", 0)
+    f.add("within", "2e-6")
+    past = [0.0] * 63
+    for k in range(3):
+        x = [float(F(next(rnd))) for _ in range(64)]
+        y = [resampled(past + x, 63, q * 2, 3, 2) for q in range(96)]
+        f.run("FP32", x, y)
+        past = x[-63:]
+    f.write()
+
+
+def resampled(x, first, at, up, down):
+    """Output at `at` / up samples behind x[first]: resample.h's definition, by numpy, for up >= down."""
+    half = 32
+    newest, phase = first + at // up, at % up
+    u = np.arange(2 * half) + phase / up - half
+    g = np.sinc(2 * 0.45 * u) * np.i0(10.06 * np.sqrt(np.maximum(0, 1 - (u / half) ** 2)))
+    return float(np.dot(g, [x[newest - j] for j in range(2 * half)]) / g.sum())
+
+
+def split_file():
+    f = File("split")
+    rnd = noise(6)
+    for raw in ("S16", "CFP32", "Q23", "FP256"):
+        size = {"S16": 2, "CFP32": 8, "Q23": 3, "FP256": 32}[raw]
+        f.add("case", "%s to fifteen" % raw)
+        f.add("formats", raw, 2, 0, 4, raw, 2, 0, 4)
+        f.add("preset", 0)
+        for _ in range(2):
+            data = bytes(int((next(rnd) + 1) * 128) for _ in range(8 * size)).hex()
+            f.add("bytes-in", data)
+            f.add("bytes-out", data)
+    f.write()
+
+
 filter_file()
 amplifier_file()
 detector_file()
 script_file()
+converter_file()
+split_file()

@@ -1,0 +1,292 @@
+#include "engine/node/convert.h"
+#include <string.h>
+
+typedef enum kind { NONE, BIT, UNSIGNED, SIGNED, HALF, SINGLE, DOUBLE, MILLI } kind_t;
+
+/* One row a type: how a word is held, its value bits, its binary point. */
+static const struct row {
+    uint8_t kind, bytes, bits, point;
+} rows[TW_RAW_COUNT] = {
+    [TW_RAW_U1] = {BIT, 0, 1, 0},
+    [TW_RAW_S8] = {SIGNED, 1, 8, 7},
+    [TW_RAW_U8] = {UNSIGNED, 1, 8, 8},
+    [TW_RAW_Q7] = {SIGNED, 1, 8, 7},
+    [TW_RAW_CHAR] = {UNSIGNED, 1, 8, 8},
+    [TW_RAW_S16] = {SIGNED, 2, 16, 15},
+    [TW_RAW_U16] = {UNSIGNED, 2, 16, 16},
+    [TW_RAW_Q15] = {SIGNED, 2, 16, 15},
+    [TW_RAW_FP16] = {HALF, 2, 0, 0},
+    [TW_RAW_Q23_32] = {SIGNED, 4, 24, 23},
+    [TW_RAW_S32] = {SIGNED, 4, 32, 31},
+    [TW_RAW_U32] = {UNSIGNED, 4, 32, 32},
+    [TW_RAW_Q31] = {SIGNED, 4, 32, 31},
+    [TW_RAW_FP32] = {SINGLE, 4, 0, 0},
+    [TW_RAW_FP64] = {DOUBLE, 8, 0, 0},
+    [TW_RAW_TIME16] = {UNSIGNED, 2, 16, 2},
+    [TW_RAW_TIME16D] = {UNSIGNED, 2, 16, 15},
+    [TW_RAW_TIME32] = {UNSIGNED, 4, 32, 4},
+    [TW_RAW_TIME32D] = {UNSIGNED, 4, 32, 15},
+    [TW_RAW_TIMESTMP] = {UNSIGNED, 4, 32, 12},
+    [TW_RAW_TIME64] = {UNSIGNED, 8, 60, 28},
+    [TW_RAW_TIME64MS] = {MILLI, 8, 42, 0},
+};
+
+bool tw_convert_numeric(uint32_t raw)
+{
+    return raw < TW_RAW_COUNT && rows[raw].kind != NONE;
+}
+
+static double pow2(unsigned e)
+{
+    return (double)((uint64_t)1 << e);
+}
+
+/* ---- words --------------------------------------------------------------------- */
+
+static uint64_t get(const uint8_t *p, unsigned bytes)
+{
+    uint16_t h;
+    uint32_t w;
+    uint64_t d;
+    switch (bytes) {
+    case 1:
+        return *p;
+    case 2:
+        memcpy(&h, p, sizeof h);
+        return h;
+    case 4:
+        memcpy(&w, p, sizeof w);
+        return w;
+    default:
+        memcpy(&d, p, sizeof d);
+        return d;
+    }
+}
+
+static void put(uint8_t *p, unsigned bytes, uint64_t v)
+{
+    const uint16_t h = (uint16_t)v;
+    const uint32_t w = (uint32_t)v;
+    switch (bytes) {
+    case 1:
+        *p = (uint8_t)v;
+        return;
+    case 2:
+        memcpy(p, &h, sizeof h);
+        return;
+    case 4:
+        memcpy(p, &w, sizeof w);
+        return;
+    default:
+        memcpy(p, &v, sizeof v);
+    }
+}
+
+/* A double has 53 bits. What a longer word loses stays visible in the last one, so that a later rounding to
+ * fewer bits comes out as if there had been no step in between. */
+static double from_u64(uint64_t v)
+{
+    unsigned drop = 0;
+    while (v >> drop >> 53 != 0) {
+        drop++;
+    }
+    const bool odd = (v & (((uint64_t)1 << drop) - 1)) != 0;
+    return (double)(v >> drop | odd) * pow2(drop);
+}
+
+/* Nearest integer, ties to even: next to 2^52 a double has no bit left for a fraction. IEEE arithmetic, which the
+ * build does not relax. */
+static double nearest(double v)
+{
+    const double big = v < 0 ? -4503599627370496.0 : 4503599627370496.0;
+    return v > -4503599627370496.0 && v < 4503599627370496.0 ? (v + big) - big : v;
+}
+
+static uint64_t to_word(const struct row *r, double v)
+{
+    const double y = nearest(v * pow2(r->point));
+    const unsigned bits = r->kind == SIGNED ? r->bits - 1u : r->bits;
+    const int64_t top = (int64_t)(((uint64_t)1 << bits) - 1), bottom = r->kind == SIGNED ? -top - 1 : 0;
+    if (!(y < pow2(bits))) {
+        return v == v ? (uint64_t)top : 0; /* NaN is no number at all */
+    }
+    return (uint64_t)(y <= (double)bottom ? bottom : (int64_t)y);
+}
+
+/* ---- half precision -------------------------------------------------------------- */
+
+static double scaled(double v, int e)
+{
+    return e < 0 ? v / pow2((unsigned)-e) : v * pow2((unsigned)e);
+}
+
+static uint32_t high_word(double v)
+{
+    uint64_t u;
+    memcpy(&u, &v, sizeof u);
+    return (uint32_t)(u >> 32);
+}
+
+static double from_half(uint32_t h)
+{
+    const int e = (int)(h >> 10 & 31u);
+    const double m = (double)(h & 1023u), sign = h >> 15 & 1u ? -1.0 : 1.0;
+    if (e == 31) {
+        const uint32_t u = m != 0 ? 0x7FC00000u : 0x7F800000u;
+        float f;
+        memcpy(&f, &u, sizeof f);
+        return sign * (double)f;
+    }
+    return sign * (e == 0 ? scaled(m, -24) : scaled(m + 1024, e - 25));
+}
+
+static uint32_t to_half(double v)
+{
+    const uint32_t high = high_word(v), sign = high >> 16 & 0x8000u;
+    const double a = v < 0 ? -v : v;
+    const int e = (int)(high >> 20 & 2047u) - 1023;
+    if (v != v) {
+        return sign | 0x7E00u;
+    }
+    if (e == 1024) {
+        return sign | 0x7C00u;
+    }
+    if (a >= 65504.0) {
+        return sign | 0x7BFFu;
+    }
+    if (e < -14) {
+        return sign | (uint32_t)nearest(scaled(a, 24));
+    }
+    /* a mantissa that rounds up to 2048 carries into the exponent, as it should */
+    return sign | (((uint32_t)(e + 14) << 10) + (uint32_t)nearest(scaled(a, 10 - e)));
+}
+
+static float to_single(double v)
+{
+    const double max = 3.4028234663852886e38;
+    const bool finite = v - v == 0;
+    return (float)(finite && v > max ? max : finite && v < -max ? -max : v);
+}
+
+/* ---- runs of samples --------------------------------------------------------------- */
+
+static double load_one(const struct row *r, const uint8_t *p)
+{
+    const uint64_t w = get(p, r->bytes);
+    float f;
+    double d;
+    switch ((kind_t)r->kind) {
+    case SIGNED: {
+        const unsigned up = 64u - r->bits;
+        return (double)((int64_t)(w << up) / (int64_t)((uint64_t)1 << up)) / pow2(r->point);
+    }
+    case UNSIGNED:
+        return from_u64(w) / pow2(r->point);
+    case MILLI:
+        return (double)(w & (((uint64_t)1 << r->bits) - 1)) / 1000.0;
+    case HALF:
+        return from_half((uint32_t)w);
+    case SINGLE:
+        memcpy(&f, p, sizeof f);
+        return (double)f;
+    case DOUBLE:
+        memcpy(&d, p, sizeof d);
+        return d;
+    case NONE:
+    case BIT:
+        break;
+    }
+    return 0;
+}
+
+static void store_one(const struct row *r, uint8_t *p, double v)
+{
+    float f;
+    switch ((kind_t)r->kind) {
+    case SIGNED:
+    case UNSIGNED:
+        put(p, r->bytes, to_word(r, v));
+        return;
+    case MILLI:
+        put(p, r->bytes, to_word(r, v * 1000.0));
+        return;
+    case HALF:
+        put(p, r->bytes, to_half(v));
+        return;
+    case SINGLE:
+        f = to_single(v);
+        memcpy(p, &f, sizeof f);
+        return;
+    case DOUBLE:
+        memcpy(p, &v, sizeof v);
+        return;
+    case NONE:
+    case BIT:
+        return;
+    }
+}
+
+static void load_bits(const uint8_t *data, size_t at, size_t step, uint32_t n, double *to)
+{
+    for (uint32_t i = 0; i < n; i++, at += step) {
+        to[i] = (double)(data[at / 8] >> at % 8 & 1);
+    }
+}
+
+static void store_bits(uint8_t *data, size_t at, size_t step, uint32_t n, const double *from)
+{
+    for (uint32_t i = 0; i < n; i++, at += step) {
+        const uint8_t bit = (uint8_t)(1u << at % 8);
+        data[at / 8] = (uint8_t)(from[i] > 0.5 ? data[at / 8] | bit : data[at / 8] & ~bit);
+    }
+}
+
+void tw_convert_load(uint32_t raw, const uint8_t *data, size_t at, size_t step, uint32_t n, double *to)
+{
+    const struct row *r = &rows[raw];
+    if (r->kind == BIT) {
+        load_bits(data, at, step, n, to);
+        return;
+    }
+    const uint8_t *p = data + at * r->bytes;
+    for (uint32_t i = 0; i < n; i++, p += step * r->bytes) {
+        to[i] = load_one(r, p);
+    }
+}
+
+void tw_convert_store(uint32_t raw, uint8_t *data, size_t at, size_t step, uint32_t n, const double *from)
+{
+    const struct row *r = &rows[raw];
+    if (r->kind == BIT) {
+        store_bits(data, at, step, n, from);
+        return;
+    }
+    uint8_t *p = data + at * r->bytes;
+    for (uint32_t i = 0; i < n; i++, p += step * r->bytes) {
+        store_one(r, p, from[i]);
+    }
+}
+
+/* ---- units --------------------------------------------------------------------------- */
+
+bool tw_convert_units(uint32_t from, uint32_t to, tw_affine_t *a)
+{
+    static const struct {
+        uint8_t primary;
+        double num, den, offset;
+    } units[] = {
+#define TW_UNIT(code, text, primary, num, den, offset) [code] = {primary, num, den, offset},
+#include "engine/base/units.def"
+    };
+    *a = (tw_affine_t){.gain = 1};
+    if (from == to || from == 0 || to == 0) {
+        return true;
+    }
+    if (from >= TW_COUNT(units) || to >= TW_COUNT(units) || units[from].primary != units[to].primary) {
+        return false;
+    }
+    const double down = units[to].den / units[to].num;
+    a->gain = units[from].num * units[to].den / (units[from].den * units[to].num);
+    a->bias = (units[from].offset - units[to].offset) * down;
+    return true;
+}

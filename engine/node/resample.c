@@ -1,0 +1,136 @@
+#include "engine/node/resample.h"
+
+enum { SIDE = 32 }; /* of the window, in samples of the lower rate */
+#define CUT_OFF 0.45
+#define BETA 10.06
+
+/* ---- the ratio -------------------------------------------------------------------- */
+
+static double distance(double a, double b)
+{
+    return a > b ? a - b : b - a;
+}
+
+/* Convergents of the continued fraction of v, 0 < v <= 1: each is the nearest with numbers as small. */
+static bool fraction(double v, uint32_t *num, uint32_t *den)
+{
+    uint32_t p0 = 1, q0 = 0, p1 = 0, q1 = 1;
+    double rest = v;
+    while (distance((double)p1 / (double)q1, v) > v / 8388608.0) {
+        if (rest * TW_RESAMPLE_RATIO_MAX < 1.0) {
+            return false;
+        }
+        const double turned = 1.0 / rest;
+        const uint32_t a = (uint32_t)turned;
+        const uint32_t p = a * p1 + p0, q = a * q1 + q0;
+        if (q > TW_RESAMPLE_RATIO_MAX) {
+            return false;
+        }
+        p0 = p1;
+        q0 = q1;
+        p1 = p;
+        q1 = q;
+        rest = turned - (double)a;
+    }
+    *num = p1;
+    *den = q1;
+    return true;
+}
+
+bool tw_resample_plan(tw_resample_t *r, float from_hz, float to_hz)
+{
+    if (!(from_hz > 0 && from_hz < 1e30f && to_hz > 0 && to_hz < 1e30f)) {
+        return false;
+    }
+    const double ratio = (double)to_hz / (double)from_hz;
+    const bool ok = ratio <= 1 ? fraction(ratio, &r->up, &r->down) : fraction(1 / ratio, &r->down, &r->up);
+    if (ok) {
+        r->half = r->down <= r->up ? SIDE : (SIDE * r->down + r->up - 1) / r->up;
+    }
+    return ok;
+}
+
+/* ---- the filter ---------------------------------------------------------------------- */
+
+/* sin(pi x), x >= 0: Taylor on a quarter of a turn, error below 1e-12. */
+static double sin_pi(double x)
+{
+    double t = x - 2.0 * (double)(uint32_t)(x / 2.0); /* 0 .. 2 */
+    const double sign = t > 1.0 ? -1.0 : 1.0;
+    t = t > 1.0 ? t - 1.0 : t;
+    t = t > 0.5 ? 1.0 - t : t;
+    const double a = t * 3.14159265358979324, s = a * a;
+    double sum = 1.0;
+    for (int k = 16; k >= 2; k -= 2) {
+        sum = 1.0 - sum * s / (double)(k * (k + 1));
+    }
+    return sign * a * sum;
+}
+
+/* Modified Bessel function I0 by its series in (x / 2)^2; 30 terms leave 1e-15 for x up to 12. */
+static double bessel_i0(double square)
+{
+    double sum = 1.0;
+    for (int k = 30; k >= 1; k--) {
+        sum = 1.0 + sum * square / (double)(k * k);
+    }
+    return sum;
+}
+
+/* g at v / up input samples from its centre, but for the scale. */
+static double tap(const tw_resample_t *r, uint32_t v)
+{
+    const double low = r->down > r->up ? (double)r->up / (double)r->down : 1.0;
+    const double u = (double)v / (double)r->up, x = 2.0 * CUT_OFF * low * u, edge = u / (double)r->half;
+    const double sinc = v == 0 ? 1.0 : sin_pi(x) / (3.14159265358979324 * x);
+    const double window = edge < 1.0 ? bessel_i0(BETA * BETA / 4.0 * (1.0 - edge * edge)) : 1.0;
+    return sinc * window;
+}
+
+static double row_sum(const float *row, uint32_t n)
+{
+    double sum = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        sum += (double)row[k];
+    }
+    return sum;
+}
+
+/* Phases p and up - p use the same two rows, so one factor serves both. */
+static void scale(const tw_resample_t *r, float *table, uint32_t p)
+{
+    float *a = table + p * r->half, *b = table + (r->up - p) * r->half;
+    const double factor = 1.0 / (row_sum(a, r->half) + row_sum(b, r->half));
+    for (uint32_t k = 0; k < r->half; k++) {
+        a[k] = (float)((double)a[k] * factor);
+        b[k] = a == b ? a[k] : (float)((double)b[k] * factor);
+    }
+}
+
+void tw_resample_design(const tw_resample_t *r, float *table)
+{
+    const double top = tap(r, 0);
+    for (uint32_t p = 0; p <= r->up; p++) {
+        for (uint32_t k = 0; k < r->half; k++) {
+            table[p * r->half + k] = (float)(tap(r, k * r->up + p) / top);
+        }
+    }
+    for (uint32_t p = 0; p <= r->up / 2; p++) {
+        scale(r, table, p);
+    }
+}
+
+void tw_resample_run(const tw_resample_t *r, const float *table, const float *x, uint32_t pos, double *y, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++, pos += r->down) {
+        const uint32_t phase = pos % r->up;
+        const float *right = table + phase * r->half, *left = table + (r->up - phase) * r->half;
+        const float *older = x + pos / r->up + r->half - 1, *newer = older + 1;
+        float sum_older = 0, sum_newer = 0;
+        for (uint32_t k = 0; k < r->half; k++) {
+            sum_older += older[-(int32_t)k] * right[k];
+            sum_newer += newer[k] * left[k];
+        }
+        y[i] = (double)(sum_older + sum_newer);
+    }
+}

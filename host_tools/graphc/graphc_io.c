@@ -1,0 +1,91 @@
+/* graphc_io.c - graph IOs against their manifests: formats and settings words. Knows no arc. */
+#include "host_tools/graphc/graphc_middle.h"
+#include <math.h>
+#include <stdio.h>
+
+bool g_offers(const tw_options_t *o, double v)
+{
+    for (unsigned i = 0; i < o->n; i++) {
+        if (fabs(o->v[i] - v) <= 1e-6 * fabs(v)) {
+            return true;
+        }
+    }
+    return o->any;
+}
+
+void g_options_text(const tw_options_t *o, char *to, size_t size)
+{
+    size_t n = 0;
+    to[0] = 0;
+    for (unsigned i = 0; i < o->n && n < size; i++) {
+        const int got = snprintf(to + n, size - n, "%s%g", i > 0 ? " " : "", o->v[i]);
+        n += got > 0 ? (size_t)got : 0;
+    }
+}
+
+/* After an error about the IO's format: who said otherwise. */
+static bool refuse(g_model_t *m, const g_io_t *io)
+{
+    const g_format_t *f = &m->formats[io->format];
+    g_note(m, &f->pos, "format %u is declared here", f->id);
+    g_note(m, &(g_pos_t){io->manifest->file, 0, 0}, "the IO's manifest");
+    return false;
+}
+
+static bool takes(g_model_t *m, const g_io_t *io, const char *what, const tw_options_t *o, double v)
+{
+    char list[100];
+    if (g_offers(o, v)) {
+        return true;
+    }
+    g_options_text(o, list, sizeof list);
+    g_error(m, &io->pos, "%s takes %s %s, the format has %g", io->manifest->name, what, list, v);
+    return refuse(m, io);
+}
+
+static bool check_stream(g_model_t *m, const g_io_t *io)
+{
+    static const char *const blocks[] = {"interleaved", "a block per channel"};
+    const tw_io_manifest_t *x = io->manifest;
+    const g_format_t *f = &m->formats[io->format];
+    if (x->raw != 0 && x->raw != f->raw) {
+        g_error(m, &io->pos, "%s carries %s, format %u is %s", x->name, tw_raw_name(x->raw), f->id,
+                tw_raw_name(f->raw));
+        return refuse(m, io);
+    }
+    if (x->interleaving < 2 && f->interleave < 2 && x->interleaving != f->interleave && f->channels > 1) {
+        g_error(m, &io->pos, "%s carries channels %s, format %u has them %s", x->name, blocks[x->interleaving], f->id,
+                blocks[f->interleave]);
+        return refuse(m, io);
+    }
+    if (x->unit != 0 && f->unit != 0 && x->unit != f->unit) {
+        g_error(m, &io->pos, "%s carries %s, format %u is in %s", x->name, tw_unit_text(x->unit), f->id,
+                tw_unit_text(f->unit));
+        return refuse(m, io);
+    }
+    return true;
+}
+
+void g_check_io(g_model_t *m, g_io_t *io)
+{
+    const tw_platform_t *p = m->platform;
+    for (unsigned i = 0; i < p->n_ios && io->manifest == NULL; i++) {
+        if (p->ios[i].hwid == io->hwid) {
+            io->manifest = &p->ios[i];
+        }
+    }
+    if (io->manifest == NULL) {
+        g_error(m, &io->pos, "stream_io %u: the platform has no IO with hwid %u", io->id, io->hwid);
+        g_note(m, &(g_pos_t){p->path, 0, 0}, "IOs of the platform are listed in its top manifest");
+        return;
+    }
+    if (m->n_formats == 0) {
+        return;
+    }
+    const tw_io_manifest_t *x = io->manifest;
+    const g_format_t *f = &m->formats[io->format];
+    (void)(check_stream(m, io) && takes(m, io, "channels", &x->channels, f->channels) &&
+           takes(m, io, "frames of samples", &x->frame_length, f->samples) &&
+           (f->rate <= 0 || (takes(m, io, "rates [Hz]", &x->rate_hz, f->rate) &&
+                             takes(m, io, "frames of [ms]", &x->frame_duration_ms, 1000.0 * f->samples / f->rate))));
+}
