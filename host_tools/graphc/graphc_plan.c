@@ -159,9 +159,11 @@ static void plan_blocks(plan_t *p, g_node_t *n)
     g_model_t *m = p->m;
     const uint32_t thread = thread_of(m, n);
     uint64_t scratch[256] = {0}; /* of this node, by region */
+    uint32_t extra[TW_MAX_NODE_MEM], slot;
+    (void)g_device_memory(m, n, extra, &slot); /* verified */
     for (unsigned i = 0; i < n->manifest->n_mem; i++) {
         const tw_node_mem_manifest_t *x = &n->manifest->mem[i];
-        const uint64_t bytes = block_bytes(m, n, x, n->e[i]);
+        const uint64_t bytes = block_bytes(m, n, x, n->e[i] > extra[i] ? n->e[i] : extra[i]);
         if (bytes == 0) {
             g_error(m, &n->pos, "memory block %u of %s has no size, or more than 4 GB", i, n->manifest->name);
             continue;
