@@ -216,7 +216,7 @@ static void note_instance(g_model_t *m, const g_local_t *l, const g_slice_t *typ
     for (uint32_t i = l->first_node; i < l->end_node; i++) {
         const g_node_t *n = &m->nodes[i];
         if (n->type.n == type->n && memcmp(n->type.p, type->p, type->n) == 0) {
-            g_note(m, &n->pos, "%.*s %u is", (int)type->n, type->p, n->inst);
+            g_note(m, &n->pos, "%.*s %u is declared here", (int)type->n, type->p, n->inst);
             return;
         }
     }
