@@ -318,11 +318,14 @@ static void buffer(dec_t *x, uint32_t arc, uint32_t at, uint32_t a0)
     const tw_format_t from = dec_format(x, tw_bits(a0, TW_A0_PRODUCER_FORMAT)),
                       to = dec_format(x, tw_bits(a0, TW_A0_CONSUMER_FORMAT));
     const uint32_t frame = tw_max_u32(from.frame_bytes, to.frame_bytes);
+    const uint8_t *held = x->img + tw_img_section(x->img, TW_SEC_PARAMS).at + dec_word(x, at, 6);
     tag(x, "arc_delay", fill / from.frame_bytes);
-    if (fill % from.frame_bytes != 0 ||
-        (tw_bits(a0, TW_A0_PREFILL) &&
-         !all_zero(x->img + tw_img_section(x->img, TW_SEC_PARAMS).at + dec_word(x, at, 6), fill))) {
+    if (fill % from.frame_bytes != 0) {
         dec_lost(x, at + 20, "what the buffer of arc %u holds at reset", arc);
+    } else if (tw_bits(a0, TW_A0_PREFILL) && !all_zero(held, fill)) {
+        dec_put(x, "    arc_parameters\n");
+        dec_bytes(x, "        ", held, fill);
+        dec_put(x, "    _end_\n");
     }
     if (!plain(x)) {
         dec_put(x, "    arc_map_at %u %u %u\n", tw_bits(a0, TW_A0_VID), dec_word(x, at, 1), bytes);

@@ -3,6 +3,7 @@
  * A type's parameters depend on the format of its stream (an S16 filter has others than an FP32 one), so there is
  * a table per type and variant in use. Types that the node library of this program has not get none.
  */
+#include "host_tools/graphc/graphc_middle.h"
 #include "host_tools/graphc/graphc_out.h"
 
 #define BITS(value, ...) tw_put_bits((value), TW_LO_(__VA_ARGS__))

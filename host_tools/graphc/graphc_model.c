@@ -174,6 +174,8 @@ void g_model_free(g_model_t *m)
     free(m->spills);
     free(m->meta);
     free(m->params);
+    free(m->aside);
+    free(m->sets);
     free(m->node_hash);
     free(m->order);
     free(m->place);

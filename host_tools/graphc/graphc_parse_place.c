@@ -4,11 +4,9 @@
 /* VID and offset; *bytes when a third number stands there. */
 static bool take_place(g_parser_t *p, uint8_t *vid, uint32_t *at, uint32_t *bytes, bool *sized)
 {
-    uint32_t v;
-    if (!g_take_u32(p, "VID", 0, 254, &v) || !g_take_u32(p, "offset", 0, 0x7FFFFFFF, at)) {
+    if (!g_take_vid(p, "VID", vid) || !g_take_u32(p, "offset", 0, 0x7FFFFFFF, at)) {
         return false;
     }
-    *vid = (uint8_t)v;
     *sized = bytes != NULL && g_more(p);
     return !*sized || g_take_u32(p, "bytes", 0, 0x7FFFFFFF, bytes);
 }
@@ -69,8 +67,7 @@ bool g_read_memory_plan(g_parser_t *p)
 
 bool g_read_arc_name(g_parser_t *p)
 {
-    tw_tok_t tok;
-    return g_take_symbol(p, &tok) && tw_tok_copy(&tok, g_arc_here(p)->name, sizeof g_arc_here(p)->name);
+    return g_take_name_here(p, g_arc_here(p)->name);
 }
 
 bool g_read_stream_io_name(g_parser_t *p)

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STATIC, WORKING, PSEUDO, KEPT }; /* of a block */
-enum { ANY, NORMAL, FAST, CRITICAL };   /* speed of a block and of a bank */
+enum { STATIC, WORKING, PSEUDO, KEPT }; /* of a block and of a bank */
+enum { ANY, NORMAL, FAST, CRITICAL, EVERY }; /* speed of a block and of a bank; of no matter which banks */
 
 typedef struct plan {
     g_model_t *m;
@@ -51,9 +51,11 @@ static uint32_t block_align(const tw_node_mem_manifest_t *x)
 
 static void size_blocks(g_model_t *m, g_node_t *n)
 {
+    uint32_t extra[TW_MAX_NODE_MEM], slot;
+    (void)g_device_memory(m, n, extra, &slot); /* verified */
     for (unsigned i = 0; i < n->manifest->n_mem; i++) {
         if ((n->sized >> i & 1u) == 0) {
-            n->block_bytes[i] = block_bytes(m, n, &n->manifest->mem[i], n->e[i]);
+            n->block_bytes[i] = block_bytes(m, n, &n->manifest->mem[i], tw_max_u32(n->e[i], extra[i]));
         }
         if (n->block_bytes[i] == 0) {
             g_error(m, &n->pos, "memory block %u of %s has no size, or more than 4 GB", i, n->manifest->name);
@@ -95,27 +97,41 @@ static void size_io(const g_model_t *m, g_io_t *io)
     io->buffer_bytes = (uint32_t)frames * m->formats[io->format].frame_bytes;
 }
 
-/* Delays are zeros, and one run of them serves all arcs. */
-static void zeros_for_delays(g_model_t *m)
+/* Zeros behind the boot parameters. */
+static bool add_zeros(g_model_t *m, uint32_t bytes, uint32_t *at)
 {
-    uint32_t most = 0;
-    for (uint32_t i = 0; i < m->n_arcs; i++) {
-        most = tw_max_u32(most, m->arcs[i].fill_bytes);
-    }
-    const uint32_t at = tw_round_up(m->n_params, 8);
-    while (most > 0 && m->cap_params < at + most) {
-        if (at + most > G_PARAMS_MAX || !g_grow(&m->params, m->cap_params, &m->cap_params, 1)) {
+    *at = tw_round_up(m->n_params, 8);
+    while (m->cap_params < *at + bytes) {
+        if (*at + bytes > G_PARAMS_MAX || !g_grow(&m->params, m->cap_params, &m->cap_params, 1)) {
             tw_diag(m->diags, false, m->names[0], 0, 0, "boot parameters and delays have more than %u bytes",
                     G_PARAMS_MAX);
-            return;
+            return false;
         }
     }
-    if (most > 0) {
-        memset(m->params + m->n_params, 0, at + most - m->n_params);
-        m->n_params = at + most;
+    memset(m->params + m->n_params, 0, *at + bytes - m->n_params);
+    m->n_params = *at + bytes;
+    return true;
+}
+
+/* Delays are zeros, and one run of them serves all arcs but those whose contents the text gives. */
+static void fill_delays(g_model_t *m)
+{
+    uint32_t most = 0, at = 0;
+    for (uint32_t i = 0; i < m->n_arcs; i++) {
+        most = tw_max_u32(most, m->arcs[i].has_data ? 0 : m->arcs[i].fill_bytes);
+    }
+    if (most > 0 && !add_zeros(m, most, &at)) {
+        return;
     }
     for (uint32_t i = 0; i < m->n_arcs; i++) {
-        m->arcs[i].fill_at = m->arcs[i].fill_bytes > 0 ? at : 0;
+        g_arc_t *a = &m->arcs[i];
+        a->fill_at = a->fill_bytes > 0 ? at : 0;
+        if (a->has_data && a->fill_bytes >= a->data_bytes) {
+            if (!add_zeros(m, a->fill_bytes, &a->fill_at)) {
+                return;
+            }
+            memcpy(m->params + a->fill_at, m->aside + a->data_at, a->data_bytes);
+        }
     }
 }
 
@@ -339,13 +355,13 @@ static int suits(const plan_t *p, const g_node_t *n, unsigned i, const tw_bank_m
         return -1;
     }
     if (x->type == KEPT) {
-        return b->type == 2 ? 0 : -1;
+        return b->type == KEPT ? 0 : -1;
     }
-    if (b->type == 2 || (b->type == 1 && (x->type == STATIC || x->type == KEPT))) {
+    if (b->type == KEPT || (b->type == WORKING && x->type == STATIC)) {
         return -1;
     }
     /* scratch likes banks made for it; the others leave them free */
-    const int kind = x->type == WORKING ? b->type == 0 : b->type == 1;
+    const int kind = x->type == WORKING ? b->type == STATIC : b->type == WORKING;
     return kind + (!data && b->prog == 2 ? 2 : 0);
 }
 
@@ -357,7 +373,7 @@ static const tw_bank_manifest_t *best(const plan_t *p, uint32_t node, unsigned i
     int least = 0;
     for (unsigned k = 0; k < x->n_banks; k++) {
         const tw_bank_manifest_t *b = &x->banks[k];
-        const int how = b->speed == speed ? suits(p, &p->m->nodes[node], i, b) : -1;
+        const int how = b->speed == speed || speed == EVERY ? suits(p, &p->m->nodes[node], i, b) : -1;
         if (how < 0) {
             continue;
         }
@@ -374,12 +390,14 @@ static const tw_bank_manifest_t *best(const plan_t *p, uint32_t node, unsigned i
 static const tw_bank_manifest_t *find_bank(const plan_t *p, uint32_t node, unsigned i, bool *exists)
 {
     const tw_node_mem_manifest_t *x = &p->m->nodes[node].manifest->mem[i];
-    const bool any = x->type == KEPT || (x->prog != 0 && x->speed == ANY);
+    if (x->type == KEPT || (x->prog != 0 && x->speed == ANY)) {
+        return best(p, node, i, EVERY, exists);
+    }
     const tw_bank_manifest_t *b = NULL;
-    for (uint32_t speed = any ? ANY : x->speed; speed <= CRITICAL && b == NULL && (any || !*exists); speed++) {
+    for (uint32_t speed = x->speed; speed <= CRITICAL && b == NULL && !*exists; speed++) {
         b = best(p, node, i, speed, exists);
     }
-    for (uint32_t speed = x->speed; b == NULL && !any && speed-- > NORMAL;) {
+    for (uint32_t speed = x->speed; b == NULL && speed-- > NORMAL;) {
         bool there = false;
         b = best(p, node, i, speed, &there);
     }
@@ -400,7 +418,7 @@ static void put_where_asked(plan_t *p, uint32_t node, unsigned i)
     const mem_region_t *r = &p->mem.regions[p->mem.of_vid[vid] - 1];
     const char *const missing = exists ? "no room in %s memory" : "the platform has no %s memory for it";
     if (b == NULL && x->type == KEPT) {
-        snprintf(why, sizeof why, exists ? "no room in %s" : "no %s", "a bank kept over a restart");
+        snprintf(why, sizeof why, "%s", exists ? "no room in banks kept over a restart" : "no bank is kept over a restart");
         g_warn(m, &n->pos, "block %u of %s will not be kept over a restart: %s", i, n->name,
                exists ? "the banks that are have no room" : "the platform has no bank that is");
     } else if (b == NULL && x->prog != 0) {
@@ -469,7 +487,7 @@ static void plan_io(plan_t *p, g_io_t *io)
     for (unsigned i = 0; r != NULL && r->map == NULL && !r->bank->dma && i < x->n_banks; i++) {
         const tw_bank_manifest_t *b = &x->banks[i];
         mem_region_t *other = &p->mem.regions[p->mem.of_vid[b->vid] - 1];
-        if (b->dma && !b->is_private && b->type == 0 && b->prog == 0 && mem_fits_fixed(other, io->buffer_bytes, 8)) {
+        if (b->dma && !b->is_private && b->type == STATIC && b->prog == 0 && mem_fits_fixed(other, io->buffer_bytes, 8)) {
             r = other;
         }
     }
@@ -548,7 +566,7 @@ static void plan_all(plan_t *p)
     for (uint32_t i = 0; i < m->n_arcs; i++) {
         size_arc(m, &m->arcs[i]);
     }
-    zeros_for_delays(m);
+    fill_delays(m);
     place_all(p);
     if (!mem_settle(&p->mem) || m->diags->errors != errors) {
         return;

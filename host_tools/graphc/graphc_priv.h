@@ -52,8 +52,11 @@ typedef struct g_control {
     uint8_t location, debug_script, sched_return, map_vid;
     uint32_t processors;
     uint32_t subgraphs; /* instances, as written or as expanded */
-    uint32_t sequence;  /* of a text that was decompiled */
-    uint32_t fill;      /* pattern of all banks at load */
+    uint32_t trace_io;  /* id in the text, index after parse; G_NONE not said */
+    uint32_t trace_level;
+    uint32_t debug_by; /* script that debug_script_fields calls; it stands first in the image */
+    uint32_t sequence; /* of a text that was decompiled */
+    uint32_t fill;     /* pattern of all banks at load */
     char name[TW_SYMBOL_MAX + 1];
 } g_control_t;
 
@@ -64,6 +67,7 @@ typedef struct g_format {
     uint16_t height, width;
     uint8_t raw, interleave, channels, ts, ts_size, unit, domain;
     double rate;
+    g_pos_t raw_pos; /* of a raw type given by number; line 0: by name, or not at all */
 } g_format_t;
 
 typedef struct g_io {
@@ -104,12 +108,14 @@ typedef struct g_node {
     uint8_t preset, proc, arch, rtos, verbose, trace;
     uint8_t vid[6];
     uint32_t e[6];
-    uint32_t scope;    /* sub-graph it stands in */
-    uint8_t vid_given; /* bit per block: vid[] is the text's word, not a default */
-    uint8_t placed;    /* bit per block: block_at[] is the text's word too */
-    uint8_t sized;     /* bit per block: block_bytes[] too */
-    uint8_t copied;    /* bit per block: copied to copy_vid[] before it is used */
+    uint8_t copied; /* bit per block: copied to copy_vid[] before it is used */
     uint8_t copy_vid[6];
+    bool trace_given, verbose_given;
+    g_pos_t trace_pos;
+    uint32_t scope;        /* sub-graph it stands in */
+    uint8_t vid_given;     /* bit per block: vid[] is the text's word, not a default */
+    uint8_t placed;        /* bit per block: block_at[] is the text's word too */
+    uint8_t sized;         /* bit per block: block_bytes[] too */
     uint32_t blocks_named; /* one more than the highest block a tag spoke of */
     g_pos_t blocks_pos;
     uint32_t script; /* id in the text, G_NONE none; index after parse */
@@ -155,6 +161,9 @@ typedef struct g_arc {
     uint32_t fill_pattern;  /* of the buffer at load, 0 none */
     uint32_t scope;         /* sub-graph it stands in */
     uint32_t delay, script;
+    bool has_data; /* of arc_parameters: what the first of the delay's frames hold, zeros behind */
+    g_pos_t data_pos;
+    uint32_t data_at, data_bytes; /* inside model.aside */
     double jitter;
     char name[TW_SYMBOL_MAX + 1];
     /* after plan */
@@ -167,6 +176,14 @@ typedef struct g_map {
     uint8_t orig, vid;
     uint32_t start, bytes;
 } g_map_t;
+
+/* A further node_parameters block of a node, for one of its parameters. */
+typedef struct g_set {
+    g_pos_t pos;
+    uint32_t node;
+    uint16_t tag;       /* 256 = all */
+    uint32_t at, bytes; /* inside model.aside */
+} g_set_t;
 
 /* Words of a bank record that the text gives: memory_plan. */
 typedef struct g_bank_plan {
@@ -205,9 +222,12 @@ typedef struct g_model {
     g_map_t *maps;
     g_scope_t *scopes;
     g_insertion_t *insertions;
+    g_set_t *sets;
     g_bank_plan_t *plans;
     g_spill_t *spills;
     uint8_t *params;
+    uint8_t *aside; /* data lines that are not boot parameters as they stand: contents of arcs, further blocks */
+    uint32_t n_sets, cap_sets, n_aside, cap_aside;
     uint32_t n_formats, n_ios, n_nodes, n_arcs, n_scripts, n_maps, n_params, n_scopes, n_insertions;
     uint32_t cap_formats, cap_ios, cap_nodes, cap_arcs, cap_scripts, cap_maps, cap_params, cap_scopes, cap_insertions;
     uint32_t n_plans, cap_plans, n_spills, cap_spills;
@@ -264,6 +284,8 @@ static inline uint32_t g_heap_words(const g_script_t *s)
 {
     return tw_round_up(tw_max_u32(s->heap, 1), TW_SCRIPT_MEM_UNIT / 4u);
 }
+/** Further blocks of boot parameters go over the first; after g_resolve(). */
+bool g_merge_params(g_model_t *m);
 /** What the device would refuse of scripts and boot parameters; after g_names(). */
 bool g_verify(g_model_t *m);
 /** FNV-1a-32 of "developer/name". */
@@ -280,10 +302,10 @@ bool g_identify(g_model_t *m, uint8_t *img, uint32_t bytes);
 /** tw_decompile() of an image that was just made or verified. *text has `*bytes` bytes and a NUL. */
 bool g_decompile_made(const uint8_t *img, uint32_t n, const tw_platform_t *p, unsigned flags, char **text,
                       size_t *bytes, tw_diags_t *d);
-/** A format as a device decodes it from the image. */
-tw_format_t g_device_format(const g_format_t *f);
 char *g_report(const g_model_t *m, uint32_t image_bytes);
 char *g_report_json(const g_model_t *m, uint32_t image_bytes);
+/** The planned graph as Graphviz text, malloc'ed. */
+char *g_draw(const g_model_t *m);
 
 /** The whole compiler over any source of texts; `platform` is read already. */
 bool g_compile(const char *path, const tw_graphc_opts_t *opts, const tw_platform_t *platform,
