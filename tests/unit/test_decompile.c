@@ -134,7 +134,7 @@ static const struct {
      "arc_input 0 arm_stream_amplifier 0 0 0 0 0 H\n"},
     {"node tags",
      IO "node arm_stream_amplifier 0\n node_preset 2\n node_map_rtos 3\n node_map_verbose 1\n"
-        " node_trace_id 200\n node_malloc_E 100 0\n_end_\n" ENDS,
+        " node_trace_id 1\n node_malloc_E 100 0\n_end_\n" ENDS,
      "    node_preset 2\n"},
     {"memory elsewhere",
      IO "node arm_stream_amplifier 0\n node_map_hwblock 0 1\n_end_\n" ENDS " arc_map_hwblock 1\n arc_jitter_ctrl 3.3\n",
