@@ -237,7 +237,9 @@ typedef struct g_model {
     char **texts; /* kept for slices and positions */
     char **names;
     size_t *sizes;
-    uint32_t n_texts, cap_texts, cap_names, cap_sizes;
+    uint32_t **line_maps; /* of texts that were translated, see tw_text_t.map; else NULL */
+    uint32_t n_texts, cap_texts, cap_names, cap_sizes, cap_line_maps;
+    bool syntax_only; /* the one text: files it names are not read, its numbers not looked up; graphc_fmt.c */
     const char *const *include_dirs; /* where files are looked for that are not in their folder */
     unsigned n_include_dirs;
     void (*canon)(void *ctx, const char *p, size_t n); /* takes the canonical text, see tw_text_t */
