@@ -367,6 +367,65 @@ static void random_graphs_come_back(void **state)
     assert_true(compiled > 200);
 }
 
+/* ---- a platform of its own ---------------------------------------------------------------- */
+
+static char *read_own(void *ctx, const char *path, size_t *n)
+{
+    static const struct {
+        const char *path, *text;
+    } files[] = {
+        {"top.txt", "1\n.\n0 map.txt\n2\n0 in.txt 3 1 0\n0 out.txt 5 1 0\n2\n0 mix.txt\n0 rom.txt\n"},
+        {"map.txt", "1 1 3\n0 0 1 0 0 0 0 65536 0\n0 1 2 0 0 0 0 8192 0\n0 7 1 0 0 0 2 8192 0\n1 1 255\n"},
+        {"in.txt", "in\ngeneral\nio_direction_rx0tx1 0\nio_buffer_allocation 2.1\n"},
+        {"out.txt", "out\ngeneral\nio_direction_rx0tx1 1\n"},
+        /* transmit ports stand between receive ports, and the last of each kind may stay away */
+        {"mix.txt",
+         "ME\nmix\nnode_nb_arcs 3 2\nnode_min_arcs 1 1\nnode_mem 0\nnode_mem_alloc 40\nnode_mem_frame_size 1 2\n"
+         "node_arc 0\nnode_arc_rx0tx1 1\nnode_arc 1\nnode_arc_rx0tx1 0\nnode_arc 2\nnode_arc_rx0tx1 0\nnode_arc 3\n"
+         "node_arc_rx0tx1 1\nnode_arc 4\nnode_arc_rx0tx1 0\n"},
+        {"rom.txt", "ME\nrom\nnode_mem 0\nnode_mem_alloc 16\nnode_mem 1\nnode_mem_alloc 256\nnode_mem_dataOprog1 1\n"
+                    "node_arc 0\nnode_arc 1\nnode_arc_rx0tx1 1\n"},
+    };
+    for (size_t i = 0; i < TW_COUNT(files); i++) {
+        if (strcmp(files[i].path, path) == 0) {
+            return read_text((void *)(uintptr_t)files[i].text, path, n);
+        }
+    }
+    return read_text(ctx, path, n);
+}
+
+static void ports_copies_and_buffers_of_a_platform_come_back(void **state)
+{
+    (void)state;
+    static char text[] =
+        "format 0\n format_frame_length 64\n format_sampling_rate 8000\nstream_io 0\n stream_io_hwid 3\n"
+        "stream_io 1\n stream_io_hwid 5\nnode mix 4\n_end_\n"
+        "node rom 2\n node_map_hwblock 1 7\n node_map_copy 1 1\n_end_\nnode mix 1\n_end_\n"
+        "arc_input 0 mix 4 1 0\narc mix 4 0 0 mix 1 1 0\narc mix 4 3 0 mix 1 2 0\narc mix 1 0 0 rom 2 0 0\n"
+        "arc_output 1 rom 2 1 0\n";
+    const tw_platform_t computer = platform;
+    const tw_text_source_t src = {text, read_own};
+    tw_diags_t *d = calloc(1, sizeof *d);
+    tw_graphc_out_t out = {0};
+    char *back = NULL;
+    if (!tw_platform_read_from(&platform, "top.txt", &src, d) ||
+        !g_compile("g.txt", &(tw_graphc_opts_t){0}, &platform, &src, &out)) {
+        show("platform", d);
+        show("graph", &out.diags);
+        fail_msg("no image");
+    }
+    comes_back("platform of its own", &out);
+    assert_true(tw_decompile(out.image, out.bytes, &platform, 0, &back, d));
+    assert_non_null(strstr(back, "arc mix 0 3 0 mix 1 2 0\n"));
+    assert_non_null(strstr(back, "    node_map_copy 1 1\n    node_map_at 1 7 "));
+    assert_non_null(strstr(back, "    stream_io_map_at 0 "));
+    free(back);
+    free(d);
+    tw_graphc_free(&out);
+    tw_platform_free(&platform);
+    platform = computer;
+}
+
 /* ---- large graphs ------------------------------------------------------------------------ */
 
 /* `n` amplifiers between two outputs and an input: a split feeds both. */
@@ -535,6 +594,7 @@ int main(void)
         cmocka_unit_test(every_example_comes_back),
         cmocka_unit_test(everything_the_language_says_comes_back),
         cmocka_unit_test(random_graphs_come_back),
+        cmocka_unit_test(ports_copies_and_buffers_of_a_platform_come_back),
         cmocka_unit_test(a_graph_is_wide_exactly_when_12_bits_are_too_few),
         cmocka_unit_test(identity_is_of_what_the_text_says),
         cmocka_unit_test(a_plain_text_plans_its_memory_again),
