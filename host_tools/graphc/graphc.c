@@ -67,7 +67,7 @@ bool tw_graphc(const char *path, const tw_graphc_opts_t *opts, tw_graphc_out_t *
     const tw_graphc_opts_t *o = opts != NULL ? opts : &none;
     char found[256];
     tw_platform_t platform;
-    *out = (tw_graphc_out_t){0};
+    *out = (tw_graphc_out_t){.diags.strict = o->strict};
     const char *top = o->platform != NULL ? o->platform : find_platform(path, found, sizeof found) ? found : NULL;
     if (top == NULL) {
         tw_diag(&out->diags, false, path, 0, 0,
