@@ -113,7 +113,7 @@ def test_the_report_names_what_was_inserted(tmp_path):
     assert len(re.findall(r"arm_stream_converter\b", shown)) >= 3
     assert "arm_stream_split" in shown
     report = json.loads(subprocess.run(run + ["--json"], capture_output=True, text=True, timeout=30).stdout)
-    types = [n["type"] for n in report["nodes"]]
+    types = [n["type"] for n in report["report"]["nodes"]]
     assert types.count("arm_stream_converter") == 3 and types.count("arm_stream_split") == 1
 
 
