@@ -10,7 +10,7 @@ DOC = "docs/GRAPH_LANGUAGE.md"
 GRAPH = "host_tools/graphc/graph_tags.def"
 MANIFEST = "engine/board/manifest_tags.def"
 BASE = "engine/base/"
-WHERE = {"TOP": "graph", "ANY": "anywhere", "FORMAT": "format", "IO": "stream_io", "NODE": "node",
+WHERE = {"TOP": "graph, sub-graph", "MAIN": "graph", "ANY": "anywhere", "FORMAT": "format", "IO": "stream_io", "NODE": "node",
          "CODE": "node, script", "ARC": "arc"}
 
 
