@@ -3,6 +3,7 @@
 
 enum {
     W_TOP = G_AT_TOP,
+    W_MAIN = G_AT_TOP,
     W_FORMAT = G_AT_FORMAT,
     W_IO = G_AT_IO,
     W_NODE = G_AT_NODE,
