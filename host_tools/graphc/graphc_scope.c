@@ -237,7 +237,8 @@ static void look_up_end(g_parser_t *p, uint32_t scope, g_end_t *e)
         return;
     }
     char near[64];
-    const bool known = declared(m, l, &e->type) || nearest_node(m, l, &e->type, near, sizeof near) == NULL;
+    const bool shown = m->diags->n < TW_COUNT(m->diags->rows); /* else it is only counted */
+    const bool known = !shown || declared(m, l, &e->type) || nearest_node(m, l, &e->type, near, sizeof near) == NULL;
     g_error(m, &e->pos, "node %.*s %u is not declared%s%s%s", (int)e->type.n, e->type.p, e->inst,
             known ? "" : ", did you mean '", known ? "" : near, known ? "" : "'?");
     note_instance(m, l, &e->type);
