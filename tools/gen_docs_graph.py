@@ -65,9 +65,18 @@ def manifest(kind):
         elif macro == f"TW_{kind}_CALL":
             tag, _, args, dflt, text = a
             out.append((tag, args, dflt, text))
-        elif macro == f"TW_{kind}_SKIP":
+        elif macro in (f"TW_{kind}_SET", f"TW_{kind}_PROSE"):
+            tag, _, lo, hi, unit, dflt, text = a
+            out.append((tag, "options", dflt, text + (f" [{unit}]" if unit else "")))
+        elif macro == f"TW_{kind}_SWITCH":
+            tag, text = a
+            out.append((tag, "[0|1]", "-", text))
+        elif macro == f"TW_{kind}_TEXT":
             tag, args, dflt, text = a
-            out.append((tag, args, dflt, text + "; no effect yet"))
+            out.append((tag, args, dflt, text))
+        elif macro == f"TW_{kind}_ALIAS":
+            alias, tag = a
+            out.append((alias, "", "", f"other spelling of {code(tag)}"))
     return table("| tag | value | default | meaning |",
                  [f"| {code(t)} | {cell(v)} | {cell(d)} | {cell(x)} |" for t, v, d, x in out])
 

@@ -81,17 +81,6 @@ static bool is_graph_word(const tw_tok_t *tok)
 
 static bool is_domain(const tw_tok_t *tok)
 {
-    /* names of the earlier generations */
-    static const char *const others[] = {
-        "data_in",    "data_out",    "data_stream_in", "data_stream_out",  "motion_in",
-        "command_in", "command_out", "analog_sensor",  "analog_sensor_in", "analog_transducer",
-        "rtc_in",     "rtc_out",     "storage_out",    "platform_x",
-    };
-    for (size_t i = 0; i < TW_COUNT(others); i++) {
-        if (tw_tok_is(tok, others[i])) {
-            return true;
-        }
-    }
     return tw_domain_find(tok->p, tok->n) >= 0;
 }
 

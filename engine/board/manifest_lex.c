@@ -488,6 +488,16 @@ bool tw_take_int(tw_text_t *t, const char *what, int64_t lo, int64_t hi, int64_t
     return true;
 }
 
+bool tw_take_u8(tw_text_t *t, const char *what, uint8_t lo, uint8_t hi, uint8_t *v)
+{
+    int64_t got;
+    if (!tw_take_int(t, what, lo, hi, &got)) {
+        return false;
+    }
+    *v = (uint8_t)got;
+    return true;
+}
+
 bool tw_take_num(tw_text_t *t, const char *what, double lo, double hi, double *v)
 {
     tw_tok_t tok;
@@ -629,8 +639,8 @@ static bool expand(tw_text_t *t, const tw_tok_t *at, const char *what, const dou
         }
         for (unsigned k = 0;; k++) {
             const double x = v[i] + k * v[i + 1];
-            if (x > v[i + 2]) {
-                break;
+            if (x > v[i + 2] + v[i + 1] * 1e-9) {
+                break; /* the last value is meant although 0.1 + 0.1 + 0.1 > 0.3 */
             }
             if (!push_option(t, at, what, x, o)) {
                 return false;
@@ -640,8 +650,7 @@ static bool expand(tw_text_t *t, const tw_tok_t *at, const char *what, const dou
     return true;
 }
 
-static bool set_options(tw_text_t *t, const tw_tok_t *at, const char *what, const double *v, unsigned n,
-                        tw_options_t *o)
+bool tw_set_options(tw_text_t *t, const tw_tok_t *at, const char *what, const double *v, unsigned n, tw_options_t *o)
 {
     *o = (tw_options_t){0};
     if (n == 1) {
@@ -676,7 +685,7 @@ static bool set_options(tw_text_t *t, const tw_tok_t *at, const char *what, cons
 
 bool tw_take_options(tw_text_t *t, const char *what, tw_name_fn names, double lo, double hi, tw_options_t *o)
 {
-    double v[34];
+    double v[TW_OPTIONS_MAX + 1];
     unsigned n = 0;
     tw_tok_t tok, first;
     if (!tw_text_peek(t, &first)) {
@@ -711,7 +720,7 @@ bool tw_take_options(tw_text_t *t, const char *what, tw_name_fn names, double lo
         return true;
     }
     tw_options_t got;
-    if (!set_options(t, &first, what, v, n, &got)) {
+    if (!tw_set_options(t, &first, what, v, n, &got)) {
         return false;
     }
     for (unsigned i = 0; i < got.n; i++) {

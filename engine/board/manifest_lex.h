@@ -93,6 +93,8 @@ const char *tw_nearest(const tw_tok_t *tok, const void *words, size_t count, siz
 
 /** Take an integer in lo..hi; `what` names it in the error. @return false after an error, *v unchanged */
 bool tw_take_int(tw_text_t *t, const char *what, int64_t lo, int64_t hi, int64_t *v);
+/** The same as one byte. */
+bool tw_take_u8(tw_text_t *t, const char *what, uint8_t lo, uint8_t hi, uint8_t *v);
 bool tw_take_num(tw_text_t *t, const char *what, double lo, double hi, double *v);
 /** Names allowed in place of numbers. */
 typedef int (*tw_name_fn)(const char *name, size_t n);
@@ -100,6 +102,8 @@ typedef int (*tw_name_fn)(const char *name, size_t n);
 bool tw_take_options(tw_text_t *t, const char *what, tw_name_fn names, double lo, double hi, tw_options_t *o);
 /** Code of a processor architecture's name ("armv7e-m"), or -1. */
 int tw_arch_find(const char *name, size_t n);
+/** The same from numbers already taken: v[0] the index, then the list. `at` is where an error points. */
+bool tw_set_options(tw_text_t *t, const tw_tok_t *at, const char *what, const double *v, unsigned n, tw_options_t *o);
 /** Take a number or a name. */
 bool tw_take_code(tw_text_t *t, const char *what, tw_name_fn names, int64_t hi, int64_t *v);
 

@@ -1,4 +1,5 @@
 #include "engine/node/convert.h"
+#include "engine/base/units.h"
 #include <string.h>
 
 typedef enum kind { NONE, BIT, UNSIGNED, SIGNED, HALF, SINGLE, DOUBLE, MILLI } kind_t;
@@ -271,22 +272,16 @@ void tw_convert_store(uint32_t raw, uint8_t *data, size_t at, size_t step, uint3
 
 bool tw_convert_units(uint32_t from, uint32_t to, tw_affine_t *a)
 {
-    static const struct {
-        uint8_t primary;
-        double num, den, offset;
-    } units[] = {
-#define TW_UNIT(code, text, primary, num, den, offset) [code] = {primary, num, den, offset},
-#include "engine/base/units.def"
-    };
+    const tw_unit_scale_t *f = tw_unit_scale(from), *t = tw_unit_scale(to);
     *a = (tw_affine_t){.gain = 1};
     if (from == to || from == 0 || to == 0) {
         return true;
     }
-    if (from >= TW_COUNT(units) || to >= TW_COUNT(units) || units[from].primary != units[to].primary) {
+    if (f == NULL || t == NULL || f->primary != t->primary) {
         return false;
     }
-    const double down = units[to].den / units[to].num;
-    a->gain = units[from].num * units[to].den / (units[from].den * units[to].num);
-    a->bias = (units[from].offset - units[to].offset) * down;
+    const double down = (double)t->den / t->num;
+    a->gain = (double)f->num * t->den / ((double)f->den * t->num);
+    a->bias = (f->offset - t->offset) * down;
     return true;
 }

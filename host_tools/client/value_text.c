@@ -1,6 +1,7 @@
 /* value_text.c - see value_text.h. */
 #include "host_tools/client/value_text.h"
 #include "engine/base/formats.h"
+#include "engine/base/units.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -188,11 +189,6 @@ typedef struct unit {
     double num, den, offset;
 } unit_t;
 
-static const unit_t units[] = {
-#define TW_UNIT(code, text, primary, num, den, offset) [code] = {primary, num, den, offset},
-#include "engine/base/units.def"
-};
-
 static bool find_unit(const char *text, unit_t *u)
 {
     static const struct {
@@ -202,12 +198,13 @@ static bool find_unit(const char *text, unit_t *u)
     const size_t n = strlen(text);
     int code = tw_unit_find(text, n);
     if (code >= 0) {
-        *u = units[code];
+        const tw_unit_scale_t *row = tw_unit_scale((uint32_t)code);
+        *u = (unit_t){row->primary, row->num, row->den, row->offset};
         return true;
     }
     code = n > 1 ? tw_unit_find(text + 1, n - 1) : -1;
     for (size_t i = 0; i < TW_COUNT(prefixes) && code > 0; i++) {
-        if (prefixes[i].c == text[0] && units[code].primary == (uint32_t)code) {
+        if (prefixes[i].c == text[0] && tw_unit_scale((uint32_t)code)->primary == (uint32_t)code) {
             *u = (unit_t){(uint32_t)code, prefixes[i].by, 1, 0};
             return true;
         }

@@ -12,6 +12,7 @@ typedef struct tw_graphc_opts {
     uint32_t sequence;               /* build sequence word */
     const char *const *include_dirs; /* folders where files are looked for that are not in their own, in order */
     unsigned n_include_dirs;
+    bool draw;                       /* fill in out.dot */
 } tw_graphc_opts_t;
 
 typedef struct tw_graphc_out {
@@ -20,6 +21,7 @@ typedef struct tw_graphc_out {
     tw_diags_t diags;
     char *report; /* text report: memory per bank, arcs, insertions; malloc'ed */
     char *report_json;
+    char *dot; /* the graph as Graphviz text; malloc'ed, when asked for */
 } tw_graphc_out_t;
 
 /** Compile the file. @return true when there were no errors. */

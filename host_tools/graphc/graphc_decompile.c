@@ -68,6 +68,8 @@ void dec_f32(char *to, size_t size, float v)
     }
     if (v == 0 && signbit(v)) {
         snprintf(to, size, "-0.0");
+    } else if (fabsf(v) < 1e9f && v == truncf(v)) {
+        snprintf(to, size, "%.0f", (double)v); /* 48000, not 4.8e+04 */
     }
 }
 

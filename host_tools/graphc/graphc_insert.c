@@ -10,6 +10,7 @@
  * jitter, crumbs and who sets the buffer.
  */
 #include "host_tools/graphc/graphc_middle.h"
+#include "engine/base/units.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,11 +165,8 @@ static bool missing(g_model_t *m, const g_pos_t *pos, const char *type, const ch
 /* Units measure the same thing when they have the same primary unit. */
 static bool same_quantity(uint8_t a, uint8_t b)
 {
-    static const uint8_t primary[] = {
-#define TW_UNIT(code, text, primary, num, den, offset) [code] = primary,
-#include "engine/base/units.def"
-    };
-    return a == b || a == 0 || b == 0 || primary[a] == primary[b];
+    const tw_unit_scale_t *x = tw_unit_scale(a), *y = tw_unit_scale(b);
+    return a == b || a == 0 || b == 0 || (x != NULL && y != NULL && x->primary == y->primary);
 }
 
 /* What no converter can do. */

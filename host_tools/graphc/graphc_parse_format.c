@@ -137,7 +137,7 @@ bool g_read_motion_mapping(g_parser_t *p)
 bool g_read_format_unit(g_parser_t *p)
 {
     int64_t v;
-    if (!tw_take_code(p->t, "unit", tw_unit_find, TW_UNIT_COUNT - 1, &v)) {
+    if (!tw_take_code(p->t, "unit", tw_unit_find_name, TW_UNIT_COUNT - 1, &v)) {
         return false;
     }
     g_format_here(p)->unit = (uint8_t)v;

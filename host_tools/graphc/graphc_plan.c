@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STATIC, WORKING, PSEUDO, KEPT }; /* of a block */
-enum { ANY, NORMAL, FAST, CRITICAL };   /* speed of a block and of a bank */
+enum { STATIC, WORKING, PSEUDO, KEPT }; /* of a block and of a bank */
+enum { ANY, NORMAL, FAST, CRITICAL, EVERY }; /* speed of a block and of a bank; of no matter which banks */
 
 typedef struct plan {
     g_model_t *m;
@@ -352,13 +352,13 @@ static int suits(const plan_t *p, const g_node_t *n, unsigned i, const tw_bank_m
         return -1;
     }
     if (x->type == KEPT) {
-        return b->type == 2 ? 0 : -1;
+        return b->type == KEPT ? 0 : -1;
     }
-    if (b->type == 2 || (b->type == 1 && (x->type == STATIC || x->type == KEPT))) {
+    if (b->type == KEPT || (b->type == WORKING && x->type == STATIC)) {
         return -1;
     }
     /* scratch likes banks made for it; the others leave them free */
-    const int kind = x->type == WORKING ? b->type == 0 : b->type == 1;
+    const int kind = x->type == WORKING ? b->type == STATIC : b->type == WORKING;
     return kind + (!data && b->prog == 2 ? 2 : 0);
 }
 
@@ -370,7 +370,7 @@ static const tw_bank_manifest_t *best(const plan_t *p, uint32_t node, unsigned i
     int least = 0;
     for (unsigned k = 0; k < x->n_banks; k++) {
         const tw_bank_manifest_t *b = &x->banks[k];
-        const int how = b->speed == speed ? suits(p, &p->m->nodes[node], i, b) : -1;
+        const int how = b->speed == speed || speed == EVERY ? suits(p, &p->m->nodes[node], i, b) : -1;
         if (how < 0) {
             continue;
         }
@@ -387,12 +387,14 @@ static const tw_bank_manifest_t *best(const plan_t *p, uint32_t node, unsigned i
 static const tw_bank_manifest_t *find_bank(const plan_t *p, uint32_t node, unsigned i, bool *exists)
 {
     const tw_node_mem_manifest_t *x = &p->m->nodes[node].manifest->mem[i];
-    const bool any = x->type == KEPT || (x->prog != 0 && x->speed == ANY);
+    if (x->type == KEPT || (x->prog != 0 && x->speed == ANY)) {
+        return best(p, node, i, EVERY, exists);
+    }
     const tw_bank_manifest_t *b = NULL;
-    for (uint32_t speed = any ? ANY : x->speed; speed <= CRITICAL && b == NULL && (any || !*exists); speed++) {
+    for (uint32_t speed = x->speed; speed <= CRITICAL && b == NULL && !*exists; speed++) {
         b = best(p, node, i, speed, exists);
     }
-    for (uint32_t speed = x->speed; b == NULL && !any && speed-- > NORMAL;) {
+    for (uint32_t speed = x->speed; b == NULL && speed-- > NORMAL;) {
         bool there = false;
         b = best(p, node, i, speed, &there);
     }
@@ -413,7 +415,7 @@ static void put_where_asked(plan_t *p, uint32_t node, unsigned i)
     const mem_region_t *r = &p->mem.regions[p->mem.of_vid[vid] - 1];
     const char *const missing = exists ? "no room in %s memory" : "the platform has no %s memory for it";
     if (b == NULL && x->type == KEPT) {
-        snprintf(why, sizeof why, exists ? "no room in %s" : "no %s", "a bank kept over a restart");
+        snprintf(why, sizeof why, "%s", exists ? "no room in banks kept over a restart" : "no bank is kept over a restart");
         g_warn(m, &n->pos, "block %u of %s will not be kept over a restart: %s", i, n->name,
                exists ? "the banks that are have no room" : "the platform has no bank that is");
     } else if (b == NULL && x->prog != 0) {
@@ -482,7 +484,7 @@ static void plan_io(plan_t *p, g_io_t *io)
     for (unsigned i = 0; r != NULL && r->map == NULL && !r->bank->dma && i < x->n_banks; i++) {
         const tw_bank_manifest_t *b = &x->banks[i];
         mem_region_t *other = &p->mem.regions[p->mem.of_vid[b->vid] - 1];
-        if (b->dma && !b->is_private && b->type == 0 && b->prog == 0 && mem_fits_fixed(other, io->buffer_bytes, 8)) {
+        if (b->dma && !b->is_private && b->type == STATIC && b->prog == 0 && mem_fits_fixed(other, io->buffer_bytes, 8)) {
             r = other;
         }
     }

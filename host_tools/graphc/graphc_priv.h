@@ -306,6 +306,8 @@ bool g_decompile_made(const uint8_t *img, uint32_t n, const tw_platform_t *p, un
 tw_format_t g_device_format(const g_format_t *f);
 char *g_report(const g_model_t *m, uint32_t image_bytes);
 char *g_report_json(const g_model_t *m, uint32_t image_bytes);
+/** The planned graph as Graphviz text, malloc'ed. */
+char *g_draw(const g_model_t *m);
 
 /** The whole compiler over any source of texts; `platform` is read already. */
 bool g_compile(const char *path, const tw_graphc_opts_t *opts, const tw_platform_t *platform,

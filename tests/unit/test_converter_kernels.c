@@ -309,7 +309,7 @@ static void units_convert_by_their_exact_factor(void **state)
         {"any", "V", 7, 7},
         {"V", "any", 7, 7},
         {"V", "V", 7, 7},
-        {"Vrms", "mV", 1, 1000},
+        {"Vrms", "mV", 1, 1414.2135623730951}, /* of a sine */
         {"cm", "km", 100000, 1},
         {"%", "%", 5, 5},
     };

@@ -219,8 +219,8 @@ static void an_io_manifest_is_read_in_full(void **state)
     assert_int_equal(m.frame_length.n, 2);
     assert_int_equal(m.unit, 104);
     assert_int_equal(m.rate_hz.def, 1);
-    assert_string_equal(tw_io_extra(&m, "io_analogscale"), "0.55");
-    assert_string_equal(tw_io_extra(&m, "io_rescale_factor"), "12.24 -44.3");
+    assert_true(m.analog_scale == 0.55 && m.has_rescale && m.rescale == 12.24 && m.rescale_offset == -44.3);
+    assert_int_equal(m.n_settings, 4); /* raw type, channels, length, rate */
     assert_null(tw_io_extra(&m, "io_none"));
 }
 
@@ -246,8 +246,8 @@ static void wrong_manifests_are_refused_where_they_are_wrong(void **state)
         {"ARM\nx\nnode_nb_arc 1 1\n", true, 3, 1,
          "unknown node manifest tag 'node_nb_arc', did you mean 'node_nb_arcs'?"},
         {"ARM\n", true, 0, 0, "a node manifest begins with the developer's and the node's name"},
-        {"ARM\nx\nX 1 1 0\n1 2 3\n", true, 3, 1,
-         "'X': only tags follow the node's name (positional manifests are not read)"},
+        {"ARM\nx\nX 1 1 0\n1 2 3\n", true, 3, 1, "expected X and 7 numbers, found 3"},
+        {"ARM\nx\nnode_use_dtcm 1\n5 6\n", true, 4, 1, "expected a tag node_..., found '5'"},
         {"ARM\nx\nnode_mem 1\n", true, 3, 10, "memory block 1, expected 0: blocks are numbered 0..5 in order"},
         {"ARM\nx\nnode_mem_nbchan 1\n", true, 3, 0, "no memory block started: node_mem must come first"},
         {"ARM\nx\nnode_mem 0\nnode_mem_alignment 12\n", true, 4, 20, "alignment 12 is not a power of two"},
@@ -395,11 +395,8 @@ static unsigned parse_folder(const char *folder, const char *prefix, bool node)
         static tw_node_manifest_t nm;
         static tw_io_manifest_t im;
         const bool ok = node ? tw_node_manifest_parse(&nm, &t) : tw_io_manifest_parse(&im, &t);
-        if (!ok && strstr(d.rows[0].text, "positional manifests are not read") == NULL) {
-            fail_msg("%s:%u:%u %s", path, d.rows[0].line, d.rows[0].col, d.rows[0].text);
-        }
         if (!ok) {
-            print_message("positional, refused: %s\n", e->d_name);
+            fail_msg("%s:%u:%u %s", path, d.rows[0].line, d.rows[0].col, d.rows[0].text);
         }
         count += ok;
         free(text);
@@ -432,7 +429,7 @@ static void public_manifests_are_read(void **state)
         snprintf(folder, sizeof folder, CORPUS "stream_nodes/%s", nodes[i]);
         count += parse_folder(folder, "swc_manifest", true);
     }
-    assert_true(count >= 17); /* one of them is of the positional kind */
+    assert_int_equal(count, 18);
     assert_int_equal(parse_folder(CORPUS "stream_platform/windows/manifest", "io_platform", false), 14);
     size_t n = 0;
     char *text = tw_text_files.read(NULL, CORPUS "stream_platform/windows/manifest/procmap_manifest_computer.txt", &n);
