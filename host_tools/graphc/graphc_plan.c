@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STATIC, WORKING, PSEUDO, KEPT }; /* of a block and of a bank */
+enum { STATIC, WORKING, PSEUDO, KEPT };      /* of a block and of a bank */
 enum { ANY, NORMAL, FAST, CRITICAL, EVERY }; /* speed of a block and of a bank; of no matter which banks */
 
 typedef struct plan {
@@ -415,7 +415,8 @@ static void put_where_asked(plan_t *p, uint32_t node, unsigned i)
     const mem_region_t *r = &p->mem.regions[p->mem.of_vid[vid] - 1];
     const char *const missing = exists ? "no room in %s memory" : "the platform has no %s memory for it";
     if (b == NULL && x->type == KEPT) {
-        snprintf(why, sizeof why, "%s", exists ? "no room in banks kept over a restart" : "no bank is kept over a restart");
+        snprintf(why, sizeof why, "%s",
+                 exists ? "no room in banks kept over a restart" : "no bank is kept over a restart");
         g_warn(m, &n->pos, "block %u of %s will not be kept over a restart: %s", i, n->name,
                exists ? "the banks that are have no room" : "the platform has no bank that is");
     } else if (b == NULL && x->prog != 0) {
@@ -484,7 +485,8 @@ static void plan_io(plan_t *p, g_io_t *io)
     for (unsigned i = 0; r != NULL && r->map == NULL && !r->bank->dma && i < x->n_banks; i++) {
         const tw_bank_manifest_t *b = &x->banks[i];
         mem_region_t *other = &p->mem.regions[p->mem.of_vid[b->vid] - 1];
-        if (b->dma && !b->is_private && b->type == STATIC && b->prog == 0 && mem_fits_fixed(other, io->buffer_bytes, 8)) {
+        if (b->dma && !b->is_private && b->type == STATIC && b->prog == 0 &&
+            mem_fits_fixed(other, io->buffer_bytes, 8)) {
             r = other;
         }
     }

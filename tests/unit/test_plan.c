@@ -15,7 +15,8 @@ static bool compile_probe(rig_t *r, const char *mem, const char *tags, const cha
 {
     static char manifest[1024], text[2048];
     static rig_file_t files[4];
-    snprintf(manifest, sizeof manifest, "rig\nprobe\nnode_nb_arcs 1 1\n%s%s", mem, RIG_ARC(0, 0, "0") RIG_ARC(1, 1, "0"));
+    snprintf(manifest, sizeof manifest, "rig\nprobe\nnode_nb_arcs 1 1\n%s%s", mem,
+             RIG_ARC(0, 0, "0") RIG_ARC(1, 1, "0"));
     snprintf(text, sizeof text, PROBE, tags);
     files[0] = (rig_file_t){"top.txt", top};
     files[1] = (rig_file_t){"probe.txt", manifest};
@@ -40,7 +41,8 @@ static const struct {
     {"S0:L320 nothing asked: VID 0", MEM(64), "", NULL, 0, NULL},
     {"S0:L511 speed 0 of the text asks for nothing", MEM(64) "node_mem_speed 0\n", "", NULL, 0, NULL},
     {"S0:L511 speed 1 of the text is fast, 2 in the image", MEM(64) "node_mem_speed 1\n", "", NULL, 1, NULL},
-    {"S0:L511 fast scratch likes the bank made for it", MEM(64) "node_mem_speed 1\nnode_mem_retention 1\n", "", NULL, 3, NULL},
+    {"S0:L511 fast scratch likes the bank made for it", MEM(64) "node_mem_speed 1\nnode_mem_retention 1\n", "", NULL, 3,
+     NULL},
     {"S0:L512 speed 2 of the text is critical, 3 in the image: DTCM of the one processor",
      MEM(64) "node_mem_speed 2\nnode_mem_retention 1\n", "", NULL, 5, NULL},
     {"a static block leaves the working bank alone and spills to fast", MEM(64) "node_mem_speed 2\n", "", NULL, 1,
@@ -54,11 +56,13 @@ static const struct {
     {"S0:L510 retention 2 of the text is kept, 3 in the image", MEM(64) "node_mem_retention 2\n", "", NULL, 10, NULL},
     {"kept, and no bank is", MEM(64) "node_mem_retention 2\n", "", NO_KEPT, 0, "no bank is kept over a restart"},
     {"S0:L513 program memory", MEM(64) "node_mem_dataOprog1 1\n", "", NULL, 8, NULL},
-    {"program memory, none", MEM(64) "node_mem_dataOprog1 1\n", "", NO_KEPT, 0, "the platform has no program memory for it"},
-    {"S0:L319 the text's word goes before the manifest's", MEM(64) "node_mem_speed 2\n", "node_map_hwblock 0 1\n", NULL, 1, NULL},
+    {"program memory, none", MEM(64) "node_mem_dataOprog1 1\n", "", NO_KEPT, 0,
+     "the platform has no program memory for it"},
+    {"S0:L319 the text's word goes before the manifest's", MEM(64) "node_mem_speed 2\n", "node_map_hwblock 0 1\n", NULL,
+     1, NULL},
     {"also for bank 0", MEM(64) "node_mem_speed 2\n", "node_map_hwblock 0 0\n", NULL, 0, NULL},
-    {"P = 1 needs a processor: several may run the graph, the node is bound", MEM(64) "node_mem_speed 2\nnode_mem_retention 1\n",
-     "node_map_proc 1\n", NULL, 5, NULL},
+    {"P = 1 needs a processor: several may run the graph, the node is bound",
+     MEM(64) "node_mem_speed 2\nnode_mem_retention 1\n", "node_map_proc 1\n", NULL, 5, NULL},
 };
 
 static void blocks_go_where_their_manifest_asks(void **state)
@@ -70,8 +74,8 @@ static void blocks_go_where_their_manifest_asks(void **state)
             fail_msg("%s: %s", banks[i].why, rig_said(&r));
         }
         const char *spill = r.m.n_spills > 0 ? r.m.spills[0].why : NULL;
-        const bool same = spill == NULL ? banks[i].spill == NULL
-                                        : banks[i].spill != NULL && strcmp(spill, banks[i].spill) == 0;
+        const bool same =
+            spill == NULL ? banks[i].spill == NULL : banks[i].spill != NULL && strcmp(spill, banks[i].spill) == 0;
         if (r.m.nodes[0].block_vid[0] != banks[i].vid || !same) {
             fail_msg("%s: bank %u, %s", banks[i].why, r.m.nodes[0].block_vid[0], spill != NULL ? spill : "no spill");
         }
@@ -79,10 +83,11 @@ static void blocks_go_where_their_manifest_asks(void **state)
     }
 }
 
-#define PAIR FORMATS IOS                                                                                        \
-    "node gain32 0\n%s_end_\nnode gain32 1\n%s_end_\nformat 1\n format_raw_data FP32\n format_frame_length 64\n" \
-    " format_sampling_rate 16000\narc_input 0 gain32 0 0 1\narc gain32 0 1 1 gain32 1 0 1\n%s"                   \
-    "arc_output 1 gain32 1 1 1\n"
+#define PAIR                                                                                                         \
+    FORMATS IOS                                                                                                      \
+        "node gain32 0\n%s_end_\nnode gain32 1\n%s_end_\nformat 1\n format_raw_data FP32\n format_frame_length 64\n" \
+        " format_sampling_rate 16000\narc_input 0 gain32 0 0 1\narc gain32 0 1 1 gain32 1 0 1\n%s"                   \
+        "arc_output 1 gain32 1 1 1\n"
 
 static bool compile_pair(rig_t *r, const char *head, const char *a, const char *b, const char *arc)
 {
@@ -156,7 +161,8 @@ static const struct {
      "overlaps block 1 of gain32.0"},
     {"beyond the bank", "node_map_at 0 1 4064\n", "", "",
      "error: block 0 of gain32.0: bytes 4064..4128 are not inside bank 1, which has 0..4096"},
-    {"not aligned", "node_map_at 0 0 514\n", "", "", "error: block 0 of gain32.0: 514 is no multiple of 4, its alignment"},
+    {"not aligned", "node_map_at 0 0 514\n", "", "",
+     "error: block 0 of gain32.0: 514 is no multiple of 4, its alignment"},
     {"no such bank", "node_map_at 0 77 0\n", "", "",
      "error: the platform has no bank 77\n0:0 note: its banks are 0 1 3 5 10 20 8"},
     {"arc on a block", "node_map_at 0 0 512\n", "", " arc_map_at 0 544\n", "overlaps block 0 of gain32.0"},
@@ -242,9 +248,10 @@ static void S0_L439_a_delay_is_whole_frames_of_the_consumer(void **state)
 {
     (void)state;
     rig_t r;
-    const char *text = FORMATS IOS "format 2\n format_frame_length 48\n format_sampling_rate 16000\nnode gain 0\n_end_\n"
-                                   "node gain 1\n_end_\narc_input 0 gain 0 0 0\narc gain 0 1 0 gain 1 0 2\n arc_delay 1\n"
-                                   "arc_output 1 gain 1 1 0\n";
+    const char *text =
+        FORMATS IOS "format 2\n format_frame_length 48\n format_sampling_rate 16000\nnode gain 0\n_end_\n"
+                    "node gain 1\n_end_\narc_input 0 gain 0 0 0\narc gain 0 1 0 gain 1 0 2\n arc_delay 1\n"
+                    "arc_output 1 gain 1 1 0\n";
     assert_false(rig_compile(&r, text));
     assert_non_null(strstr(rig_said(&r), "arc_delay 1: 32 bytes are no whole number of the consumer's frames of 48"));
     rig_free(&r);
@@ -266,7 +273,8 @@ static void S0_L325_copies_are_of_constants_and_in_both_banks(void **state)
 {
     (void)state;
     rig_t r;
-    assert_true(compile_probe(&r, MEM(64) "node_mem_dataOprog1 1\n", "node_map_hwblock 0 0\nnode_map_copy 0 8\n", NULL));
+    assert_true(
+        compile_probe(&r, MEM(64) "node_mem_dataOprog1 1\n", "node_map_hwblock 0 0\nnode_map_copy 0 8\n", NULL));
     assert_int_equal(r.m.nodes[0].block_vid[0], 8);
     assert_int_equal(r.m.nodes[0].block_home[0], 0);
     rig_free(&r);
@@ -376,12 +384,12 @@ static uint32_t collect(const g_model_t *m, live_t *v)
 
 /* A mixer with memory of every kind. */
 static const rig_file_t memory[] = {
-        {"mix.txt",
-         "rig\nmix\nnode_nb_arcs 4 1\nnode_min_arcs 1 1\nnode_mem 0\nnode_mem_alloc 36\nnode_mem_frame_size 1 3\n"
-         "node_mem 1\nnode_mem_alloc 100\nnode_mem_retention 1\nnode_mem_speed 1\nnode_mem_alignment 32\n"
-         "node_mem 2\nnode_mem_alloc 52\nnode_mem_retention 1\nnode_mem_speed 2\n" RIG_ARC(0, 0, "S16") RIG_ARC(
-             1, 0, "S16") RIG_ARC(2, 0, "S16") RIG_ARC(3, 0, "S16") RIG_ARC(4, 1, "S16")},
-        {NULL, NULL}};
+    {"mix.txt",
+     "rig\nmix\nnode_nb_arcs 4 1\nnode_min_arcs 1 1\nnode_mem 0\nnode_mem_alloc 36\nnode_mem_frame_size 1 3\n"
+     "node_mem 1\nnode_mem_alloc 100\nnode_mem_retention 1\nnode_mem_speed 1\nnode_mem_alignment 32\n"
+     "node_mem 2\nnode_mem_alloc 52\nnode_mem_retention 1\nnode_mem_speed 2\n" RIG_ARC(0, 0, "S16") RIG_ARC(1, 0, "S16")
+         RIG_ARC(2, 0, "S16") RIG_ARC(3, 0, "S16") RIG_ARC(4, 1, "S16")},
+    {NULL, NULL}};
 
 /* Every pair: slow and sure, nothing of the planner's own sweep. */
 static void no_two_live_blocks_share_a_byte(void **state)
@@ -409,7 +417,8 @@ static void no_two_live_blocks_share_a_byte(void **state)
             assert_true(v[i].end <= limit);
             for (uint32_t k = i + 1; k < n && v[k].vid == v[i].vid && v[k].at < v[i].end; k++) {
                 if (v[k].thread == ~0u || v[k].thread != v[i].thread) {
-                    fail_msg("seed %u: bank %u, %u..%u and %u..%u", start, v[i].vid, v[i].at, v[i].end, v[k].at, v[k].end);
+                    fail_msg("seed %u: bank %u, %u..%u and %u..%u", start, v[i].vid, v[i].at, v[i].end, v[k].at,
+                             v[k].end);
                 }
             }
         }
@@ -460,8 +469,12 @@ static void the_device_loads_what_the_compiler_plans(void **state)
     for (unsigned i = 0; i < p.n_banks; i++) {
         bank_bytes[p.banks[i].vid] = p.banks[i].bytes;
     }
-    const tw_board_t board = {.platform_id = p.id, .services = p.services, .ios = ios, .n_ios = p.n_ios,
-                              .bank_bytes = bank_bytes, .n_banks = 256};
+    const tw_board_t board = {.platform_id = p.id,
+                              .services = p.services,
+                              .ios = ios,
+                              .n_ios = p.n_ios,
+                              .bank_bytes = bank_bytes,
+                              .n_banks = 256};
     for (seed = 1; seed < 60; seed++) {
         const uint32_t start = seed, n = 1 + any_below(120);
         char *text = malloc(1 << 16), *t = text;
@@ -469,8 +482,8 @@ static void the_device_loads_what_the_compiler_plans(void **state)
                         "format 1\n format_frame_length 96\n format_nbchan 2\n format_sampling_rate 48000\n"
                         "stream_io 0\n stream_io_hwid 4\nstream_io 1\n stream_io_hwid 6\n");
         for (uint32_t i = 0; i < n; i++) {
-            t += sprintf(t, "node arm_stream_%s %u\n node_map_rtos %u\n_end_\n", any_below(2) ? "filter" : "amplifier", i,
-                         any_below(3));
+            t += sprintf(t, "node arm_stream_%s %u\n node_map_rtos %u\n_end_\n", any_below(2) ? "filter" : "amplifier",
+                         i, any_below(3));
         }
         char *types = strdup(text);
         const char *at = types, *before = NULL;
@@ -480,7 +493,8 @@ static void the_device_loads_what_the_compiler_plans(void **state)
             if (before == NULL) {
                 t += sprintf(t, "arc_input 0 %.*s 0 0 0\n", len, at);
             } else {
-                t += sprintf(t, "arc %.*s %u 1 0 %.*s %u 0 %u\n", (int)strcspn(before, " "), before, i - 1, len, at, i, 0);
+                t += sprintf(t, "arc %.*s %u 1 0 %.*s %u 0 %u\n", (int)strcspn(before, " "), before, i - 1, len, at, i,
+                             0);
                 t += any_below(4) == 0 ? sprintf(t, " arc_delay %u\n", any_below(3)) : 0;
                 t += any_below(4) == 0 ? sprintf(t, " arc_map_hwblock 1\n") : 0;
             }
