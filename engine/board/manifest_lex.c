@@ -70,13 +70,14 @@ static const char *skip_blanks(const char *p, const char *eol)
 bool tw_text_line(tw_text_t *t)
 {
     for (;;) {
-        if (t->line > 0) {
+        if (t->row > 0) {
             if (t->eol == t->end) {
                 return false;
             }
             t->bol = t->eol + 1;
         }
-        t->line++;
+        t->row++;
+        t->line = t->map != NULL ? t->map[t->row - 1] & ~TW_LINE_SAME : t->row;
         t->p = t->bol;
         const char *nl = t->bol < t->end ? memchr(t->bol, '\n', (size_t)(t->end - t->bol)) : NULL;
         t->eol = nl != NULL ? nl : t->end;
@@ -338,7 +339,8 @@ void tw_diag(tw_diags_t *d, bool warning, const char *file, unsigned line, unsig
 
 static tw_diag_t at_token(const tw_text_t *t, const tw_tok_t *tok, bool warning)
 {
-    const bool whole_line = tok == NULL;
+    const bool moved = t->map != NULL && t->row > 0 && (t->map[t->row - 1] & TW_LINE_SAME) == 0;
+    const bool whole_line = tok == NULL || moved;
     return (tw_diag_t){
         .line = t->line, .col = whole_line ? 0 : tok->col, .len = whole_line ? 0 : tok->n, .warning = warning};
 }
@@ -412,7 +414,7 @@ void tw_diag_summary(const tw_diags_t *d, char *out, size_t size)
  * other's place are one edit. Three rows of the usual table, by turns.
  */
 #define WORD_MAX 40u
-static unsigned edits(const tw_tok_t *tok, const char *word, size_t n)
+TW_UNTRACED static unsigned edits(const tw_tok_t *tok, const char *word, size_t n)
 {
     unsigned rows[3][WORD_MAX + 1];
     for (unsigned j = 0; j <= n; j++) {

@@ -17,6 +17,9 @@ typedef struct tw_text_source {
 extern const tw_text_source_t tw_text_files;
 #define TW_TEXT_MAX (16u << 20)
 
+/** In tw_text_t.map: that line is the same word for word, so columns are right too. */
+#define TW_LINE_SAME 0x80000000u
+
 typedef struct tw_tok {
     const char *p;
     uint32_t n;
@@ -30,6 +33,9 @@ typedef struct tw_text {
     unsigned line;                   /* 1-based, 0 before the first */
     tw_diags_t *diags;
     bool fresh; /* no token of the line taken yet */
+    /* A text made from another: [row - 1] is the line there, | TW_LINE_SAME. NULL: it is its own. */
+    const uint32_t *map;
+    unsigned row; /* as line, in this text */
     /* Every token taken goes here, after a blank or, the first of a line, a newline. NULL: nowhere. */
     void (*canon)(void *ctx, const char *p, size_t n);
     void *canon_ctx;

@@ -99,6 +99,7 @@ bool g_open_text(g_parser_t *p, const tw_tok_t *at, uint32_t index, const char *
     }
     p->t = &p->stack[p->depth++];
     tw_text_open(p->t, name, m->texts[index], m->sizes[index], m->diags);
+    p->t->map = m->line_maps[index];
     p->t->canon = m->canon;
     p->t->canon_ctx = m->canon_ctx;
     return true;
@@ -400,6 +401,10 @@ bool g_parse(g_model_t *m, const char *path, const tw_text_source_t *src)
     }
     for (uint32_t i = 0; i < m->n_scopes && !too_many(&p); i++) {
         read_scope(&p, i);
+        if (m->syntax_only) {
+            free_parser(&p);
+            return m->diags->errors == errors;
+        }
     }
     bool ok = m->diags->errors == errors;
     if (ok) {

@@ -59,8 +59,8 @@ bool g_read_include(g_parser_t *p)
 {
     tw_tok_t tok;
     const uint32_t text = g_take_file(p, &tok);
-    if (text == G_NONE) {
-        return false;
+    if (text == G_NONE || p->m->syntax_only) {
+        return text != G_NONE;
     }
     for (unsigned k = 0; k < p->depth; k++) {
         if (strcmp(p->stack[k].file, p->m->names[text]) == 0) {
