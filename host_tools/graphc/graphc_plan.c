@@ -4,7 +4,6 @@
  * then the blocks whose manifests ask for more than the default bank: those kept over a restart, program memory,
  * critical and fast memory, each spilled to the next slower bank when its own is full.
  */
-#include "engine/node/node.h"
 #include "host_tools/graphc/graphc_memory.h"
 #include <math.h>
 #include <stdio.h>
@@ -51,9 +50,12 @@ static uint32_t block_align(const tw_node_mem_manifest_t *x)
 
 static void size_blocks(g_model_t *m, g_node_t *n)
 {
+    uint32_t extra[TW_MAX_NODE_MEM], slot;
+    (void)g_device_memory(m, n, extra, &slot); /* verified */
     for (unsigned i = 0; i < n->manifest->n_mem; i++) {
+        const tw_node_mem_manifest_t *x = &n->manifest->mem[i];
         if ((n->sized >> i & 1u) == 0) {
-            n->block_bytes[i] = block_bytes(m, n, &n->manifest->mem[i], n->e[i]);
+            n->block_bytes[i] = block_bytes(m, n, x, n->e[i] > extra[i] ? n->e[i] : extra[i]);
         }
         if (n->block_bytes[i] == 0) {
             g_error(m, &n->pos, "memory block %u of %s has no size, or more than 4 GB", i, n->manifest->name);
