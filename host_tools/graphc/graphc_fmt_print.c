@@ -404,7 +404,7 @@ static void put_tag(printer_t *f, const g_fmt_row_t *row, unsigned indent, bool 
     if (!opener) {
         end_cell(f);
     }
-    g_fmt_args(&f->cells, row->canonical, row->skip && row->args[0] == 0 ? "..." : row->args, w, n);
+    g_fmt_args(&f->cells, row->canonical, row->args, w, n);
     if (begin > 0 && f->cells.n >= begin) {
         /* a cell has no blank before it: that is the column's */
         memmove(f->cells.p + begin - 1, f->cells.p + begin, f->cells.n - begin);
@@ -436,10 +436,11 @@ static bool enter(printer_t *f, const g_fmt_row_t *row, uint32_t n_args)
         if (named(row, openers[i].tag)) {
             f->block = n_args > 0 ? openers[i].block : openers[i].alone;
             f->in = f->block == BLOCK_ROWS ? IN_TOP : openers[i].in;
-            return true;
+            return f->block != BLOCK_TAGS || f->in != IN_TOP;
         }
     }
-    if (named(row, "node_parameters") || named(row, "script_code") || named(row, "script_assembler")) {
+    if (named(row, "arc_parameters") || named(row, "node_parameters") || named(row, "script_code") ||
+        named(row, "script_assembler")) {
         f->block = named(row, "script_assembler") ? BLOCK_ASM : BLOCK_DATA;
         return true;
     }
@@ -483,7 +484,8 @@ static void graph_tag(printer_t *f, const g_fmt_row_t *row, const g_slice_t *w, 
         static const char *const tags[] = {"stream_io", "stream_io_hwid"};
         for (uint32_t i = 0; i < 2; i++) {
             const g_slice_t tag = {tags[i], (uint32_t)strlen(tags[i])};
-            put_tag(f, g_fmt_find(TW_KIND_GRAPH, &tag), i, i == 0, w + i, 1);
+            uint32_t used;
+            put_tag(f, g_fmt_find(TW_KIND_GRAPH, &tag, 1, &used), i, i == 0, w + i, 1);
             end_line(f, i == 0 ? comment : &no_comment);
         }
         return;
@@ -597,7 +599,8 @@ static bool is_end(const g_slice_t *w)
 static void statement(printer_t *f, const g_slice_t *w, uint32_t n, const g_slice_t *comment)
 {
     const bool rows = f->kind == TW_KIND_TOP || f->kind == TW_KIND_PROCMAP;
-    const g_fmt_row_t *row = f->block == BLOCK_HEADER ? NULL : g_fmt_find(f->kind, w);
+    uint32_t used = 0;
+    const g_fmt_row_t *row = f->block == BLOCK_HEADER ? NULL : g_fmt_find(f->kind, w, n, &used);
     if (f->block == BLOCK_SUB && f->n_sub >= TW_COUNT(f->sub) && row != NULL) {
         put_end(f, &no_comment); /* the older text has no end there */
     }
@@ -621,9 +624,9 @@ static void statement(printer_t *f, const g_slice_t *w, uint32_t n, const g_slic
         put_row(f, SHAPE_ROW, !rows, w, n);
         end_line(f, comment);
     } else if (row != NULL && f->kind == TW_KIND_GRAPH) {
-        graph_tag(f, row, w + 1, n - 1, comment);
+        graph_tag(f, row, w + used, n - used, comment);
     } else if (row != NULL) {
-        manifest_tag(f, row, w + 1, n - 1, comment);
+        manifest_tag(f, row, w + used, n - used, comment);
     } else { /* names of a manifest, tags of back ends */
         put_waiting(f, 0);
         put_words(f, 0, w, n, comment);
@@ -646,10 +649,12 @@ static uint32_t all_words(const char *bol, const char *eol, g_slice_t **words)
     return n;
 }
 
+/* `w`: all words of the line. */
 static bool takes_all(const printer_t *f, const g_slice_t *w, uint32_t n)
 {
-    const g_fmt_row_t *row = f->block == BLOCK_TAGS && n > 0 ? g_fmt_find(f->kind, w) : NULL;
-    return (row != NULL && row->skip) || (row == NULL && f->kind == TW_KIND_IO);
+    uint32_t used;
+    const g_fmt_row_t *row = f->block == BLOCK_TAGS && n > 0 ? g_fmt_find(f->kind, w, n, &used) : NULL;
+    return row != NULL ? row->whole : f->kind == TW_KIND_IO && f->block == BLOCK_TAGS;
 }
 
 /* Taken words of the line, or all of them where the reader is not interested. */
@@ -667,8 +672,9 @@ static void print_line(printer_t *f, const char *bol, const char *eol)
         return;
     }
     g_slice_t *all = NULL;
-    if (takes_all(f, w, n)) {
-        n = all_words(bol, eol, &all);
+    const uint32_t n_all = f->kind == TW_KIND_IO || f->kind == TW_KIND_GRAPH ? all_words(bol, eol, &all) : 0;
+    if (takes_all(f, all, n_all)) {
+        n = n_all;
         w = all;
     }
     if (n == 0) { /* headings and rules: comments without their ';' */
