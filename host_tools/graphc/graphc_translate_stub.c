@@ -1,9 +1,0 @@
-/* graphc_translate_stub.c - eras to come. */
-#include "host_tools/graphc/graphc_translate.h"
-bool g_translate_later(g_trans_t *x)
-{
-    while (g_next_line(x)) {
-        g_put_line(x);
-    }
-    return true;
-}
