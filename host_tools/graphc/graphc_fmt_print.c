@@ -14,8 +14,9 @@
 typedef enum shape {
     SHAPE_TEXT, /* as it is */
     SHAPE_TAG,  /* tag, its arguments */
-    SHAPE_ROW,  /* columns; numbers to the right */
     SHAPE_DATA, /* count, type, values */
+    SHAPE_ROW,  /* columns; numbers to the right */
+    SHAPE_EVEN, /* the same, among lines of as many columns */
 } shape_t;
 
 /* Cells are in printer_t.cells, one after another. */
@@ -71,7 +72,7 @@ static bool is_number(const g_slice_t *w)
 static bool aligned(const line_t *a, const line_t *b)
 {
     return a->shape == b->shape && a->indent == b->indent && a->shape != SHAPE_TEXT &&
-           (a->shape != SHAPE_ROW || a->n_cells == b->n_cells) && (a->n_cells > 1) == (b->n_cells > 1);
+           (a->shape != SHAPE_EVEN || a->n_cells == b->n_cells) && (a->n_cells > 1) == (b->n_cells > 1);
 }
 
 typedef struct columns {
@@ -84,13 +85,14 @@ static void measure(const printer_t *f, uint32_t from, uint32_t to, columns_t *c
 {
     *c = (columns_t){0};
     for (uint32_t k = 0; k < CELLS_MAX; k++) {
-        c->right[k] = f->lines[from].shape == SHAPE_ROW || (f->lines[from].shape == SHAPE_DATA && k < 2);
+        c->right[k] = f->lines[from].shape >= SHAPE_ROW || k < 2;
     }
     for (uint32_t i = from; i < to; i++) {
         for (uint32_t k = 0; k < f->lines[i].n_cells; k++) {
             const g_slice_t w = cell(f, &f->lines[i], k);
             c->width[k] = tw_max_u32(c->width[k], w.n);
-            c->right[k] = c->right[k] && (f->lines[i].shape == SHAPE_DATA || is_number(&w));
+            c->right[k] =
+                c->right[k] && f->lines[i].shape != SHAPE_TAG && (f->lines[i].shape == SHAPE_DATA || is_number(&w));
         }
     }
 }
@@ -363,7 +365,7 @@ static void put_row(printer_t *f, shape_t shape, unsigned indent, const g_slice_
 /* An arc: its tag, and a column for each operand. */
 static void put_arc(printer_t *f, const g_fmt_row_t *row, const g_slice_t *w, uint32_t n)
 {
-    if (add_line(f, SHAPE_ROW, 0) == NULL) {
+    if (add_line(f, SHAPE_EVEN, 0) == NULL) {
         return;
     }
     g_buf_str(&f->cells, row->canonical);
@@ -621,7 +623,7 @@ static void statement(printer_t *f, const g_slice_t *w, uint32_t n, const g_slic
         end_line(f, comment);
     } else if (rows || f->block == BLOCK_ROWS) {
         put_waiting(f, !rows);
-        put_row(f, SHAPE_ROW, !rows, w, n);
+        put_row(f, rows ? SHAPE_EVEN : SHAPE_ROW, !rows, w, n);
         end_line(f, comment);
     } else if (row != NULL && f->kind == TW_KIND_GRAPH) {
         graph_tag(f, row, w + used, n - used, comment);
