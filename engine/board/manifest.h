@@ -82,8 +82,16 @@ typedef struct tw_io_manifest {
 
 typedef struct tw_bank_manifest {
     uint8_t vid, id, speed, type, is_private, dma, prog;
+    uint8_t proc; /* of a private bank: processor ID, 0 not said */
+    uint8_t swap; /* VID it may be swapped to, 255 none */
     uint32_t bytes, offset;
+    unsigned line; /* of its declaration */
 } tw_bank_manifest_t;
+
+typedef struct tw_processor_manifest {
+    uint8_t id, arch, is_main; /* id from 1; arch from 1 */
+    uint32_t services;
+} tw_processor_manifest_t;
 
 /** bytes = A + B channels + C rate + D frame bytes + E node_malloc_E, rounded up to `align` */
 typedef struct tw_node_mem_manifest {
@@ -119,6 +127,8 @@ typedef struct tw_node_manifest {
     tw_node_mem_manifest_t mem[6];
     unsigned n_mem;
     tw_node_arc_manifest_t arcs[16];
+    uint8_t on_proc, on_arch; /* said by the top manifest: where it is installed, 0 everywhere */
+    uint16_t type_id;         /* its number there, 0 none */
     char file[256];
 } tw_node_manifest_t;
 
@@ -132,7 +142,12 @@ typedef struct tw_platform {
     unsigned n_nodes;
     uint32_t processors; /* bit (procID - 1) */
     uint32_t services;   /* of the main processor */
-    uint32_t id;         /* CRC-32C of the canonical digital + IO manifest text */
+    tw_processor_manifest_t procs[32];
+    unsigned n_procs;
+    uint32_t bases[16];       /* physical address of each bank ID, for listings */
+    uint16_t has_base;        /* bit per ID */
+    uint8_t io_of_domain[32]; /* first generation: IO that serves a domain asked for, 0 none */
+    uint32_t id;              /* CRC-32C of the canonical digital + IO manifest text */
 } tw_platform_t;
 
 /**

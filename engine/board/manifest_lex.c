@@ -414,7 +414,7 @@ void tw_diag_summary(const tw_diags_t *d, char *out, size_t size)
  * other's place are one edit. Three rows of the usual table, by turns.
  */
 #define WORD_MAX 40u
-static unsigned edits(const tw_tok_t *tok, const char *word, size_t n)
+TW_UNTRACED static unsigned edits(const tw_tok_t *tok, const char *word, size_t n)
 {
     unsigned rows[3][WORD_MAX + 1];
     for (unsigned j = 0; j <= n; j++) {

@@ -1,4 +1,9 @@
-/* manifest_platform.c - the top manifest and the processor and memory map: which files make a platform.
+/* manifest_platform.c - the top manifest: which files make a platform. Four layouts:
+ *
+ *   paths, processor and memory map, IOs, number of nodes, nodes
+ *   the same without a number of nodes: rows to the end
+ *   paths, processors and shared memory, then of each processor its memory and IOs, then nodes to the end
+ *   the first generation's list of files: paths, platform manifest, IOs, nodes, IO of each domain
  *
  * The platform id is the CRC-32C of the canonical text of everything an image
  * depends on: memory map, IO rows and IO manifests. Node manifests are not part
@@ -6,22 +11,27 @@
  */
 #include "engine/base/bytes.h"
 #include "engine/base/crc.h"
-#include "engine/board/manifest_lex.h"
+#include "engine/board/manifest_priv.h"
 #include <stdio.h>
 #include <stdlib.h>
 
 #define PATHS_MAX 16
 #define IOS_MAX 256
 #define NODES_MAX 1024
+#define UP_MAX 6u /* folders above the manifest's that a path of another root is tried in */
 
 typedef struct reader {
     tw_platform_t *p;
     tw_text_t t; /* of the top manifest */
     const tw_text_source_t *src;
     tw_diags_t *d;
-    char dir[256]; /* of the top manifest */
-    char paths[PATHS_MAX][256];
+    char dir[256];              /* of the top manifest */
+    char paths[PATHS_MAX][200]; /* as written */
+    unsigned path_line[PATHS_MAX];
     unsigned n_paths;
+    unsigned cap_ios, cap_nodes;
+    bool lenient; /* IO manifests may be missing */
+    bool root_said;
 } reader_t;
 
 static void crc_more(void *ctx, const char *p, size_t n)
@@ -30,241 +40,461 @@ static void crc_more(void *ctx, const char *p, size_t n)
     *crc = tw_crc32c(*crc, p, n);
 }
 
-/* ---- processor and memory map ------------------------------------------------ */
-
-static bool take_u(tw_text_t *t, const char *what, uint32_t hi, uint32_t *v)
+/* Words of this row are part of the platform's identity from here to the end of the line. */
+static void hash_row(reader_t *r, bool on)
 {
-    int64_t got;
-    if (!tw_take_int(t, what, 0, hi, &got)) {
-        return false;
-    }
-    *v = (uint32_t)got;
-    return true;
+    r->t.canon = on ? crc_more : NULL;
+    r->t.canon_ctx = &r->p->id;
 }
 
-static bool read_bank(tw_platform_t *p, tw_text_t *t)
+/* Room for one more row of an array that starts empty; its new part is zero. */
+static void *grown(void *array, unsigned n, unsigned *cap, unsigned most, size_t size)
 {
-    uint32_t id, vid, speed, type, priv, dma, prog;
-    tw_bank_manifest_t b;
-    tw_tok_t at;
-    (void)tw_text_peek(t, &at);
-    if (!take_u(t, "base offset ID", 15, &id) || !take_u(t, "VID", 254, &vid) || !take_u(t, "speed S", 3, &speed) ||
-        !take_u(t, "type W", 2, &type) || !take_u(t, "private P", 1, &priv) || !take_u(t, "DMA H", 1, &dma) ||
-        !take_u(t, "program D", 2, &prog) || !take_u(t, "size", 0xFFFFFFFFu, &b.bytes) ||
-        !take_u(t, "offset", 0xFFFFFFFFu, &b.offset)) {
-        return false;
+    if (n < *cap) {
+        return array;
     }
-    b.id = (uint8_t)id;
-    b.vid = (uint8_t)vid;
-    b.speed = (uint8_t)speed;
-    b.type = (uint8_t)(type == 2 ? 3 : type); /* text 2 retention, image 3 */
-    b.is_private = (uint8_t)priv;
-    b.dma = (uint8_t)dma;
-    b.prog = (uint8_t)prog;
-    for (unsigned i = 0; i < p->n_banks; i++) {
-        if (p->banks[i].vid == b.vid) {
-            tw_text_error(t, &at, "VID %u is declared twice", b.vid);
-            return false;
+    const unsigned room = *cap > 0 ? *cap * 2 : 8;
+    if (n >= most) {
+        return NULL;
+    }
+    char *more = realloc(array, room * size);
+    if (more != NULL) {
+        memset(more + n * size, 0, (room - n) * size);
+        *cap = room;
+    }
+    return more;
+}
+
+/* ---- files ------------------------------------------------------------------------- */
+
+/* Public manifests write paths from the folder they are built in: try the folders above the manifest's. */
+static char *read_above(reader_t *r, const char *path, const char *file, char *full, size_t size, size_t *n)
+{
+    char up[256], dir[480];
+    const char *rest = path;
+    while (strncmp(rest, "../", 3) == 0) {
+        rest += 3;
+    }
+    snprintf(up, sizeof up, "%s", r->dir);
+    for (unsigned i = 0; rest != path && i < UP_MAX; i++) {
+        char next[256];
+        if (!tw_path_join(next, sizeof next, up, "..") || !tw_path_join(dir, sizeof dir, next, rest) ||
+            !tw_path_join(full, size, dir, file)) {
+            break;
+        }
+        char *body = r->src->read(r->src->ctx, full, n);
+        if (body != NULL) {
+            return body;
+        }
+        snprintf(up, sizeof up, "%s", next);
+    }
+    return NULL;
+}
+
+static char *read_path(reader_t *r, const char *path, const char *file, char *full, size_t size, size_t *n)
+{
+    char dir[480], first[256];
+    if (!tw_path_join(dir, sizeof dir, r->dir, path) || !tw_path_join(first, sizeof first, dir, file)) {
+        return NULL;
+    }
+    snprintf(full, size, "%s", first);
+    char *body = r->src->read(r->src->ctx, full, n);
+    if (body == NULL) {
+        body = read_above(r, path, file, full, size, n);
+        if (body != NULL && !r->root_said) {
+            tw_text_warn(&r->t, NULL, "paths do not begin at this file's folder: '%s' is read from '%s'", file, full);
+            r->root_said = true;
         }
     }
-    if (p->n_banks >= TW_COUNT(p->banks)) {
-        tw_text_error(t, &at, "more than %zu memory banks", TW_COUNT(p->banks));
-        return false;
+    if (body == NULL) {
+        snprintf(full, size, "%s", first);
     }
-    p->banks[p->n_banks++] = b;
-    return true;
+    return body;
 }
-
-static bool read_processor(tw_platform_t *p, tw_text_t *t)
-{
-    uint32_t id, is_main, services;
-    tw_tok_t at;
-    (void)tw_text_peek(t, &at);
-    if (!take_u(t, "processor ID", 32, &id) || !take_u(t, "main processor", 1, &is_main) ||
-        !take_u(t, "services", 0xFFFFFFFFu, &services)) {
-        return false;
-    }
-    if (id == 0) {
-        tw_text_error(t, &at, "processor IDs begin at 1");
-        return false;
-    }
-    p->processors |= 1u << (id - 1);
-    if (is_main) {
-        p->services = services;
-    }
-    return true;
-}
-
-static bool next_line(tw_text_t *t, const char *what)
-{
-    if (!tw_text_line(t)) {
-        tw_diag(t->diags, false, t->file, t->line, 0, "file ends, expected %s", what);
-        return false;
-    }
-    return true;
-}
-
-bool tw_procmap_parse(tw_platform_t *p, tw_text_t *t)
-{
-    uint32_t archs, procs, banks;
-    if (!next_line(t, "number of architectures, processors and banks") ||
-        !take_u(t, "number of architectures", 16, &archs) || !take_u(t, "number of processors", 32, &procs) ||
-        !take_u(t, "number of banks", 16, &banks)) {
-        return false;
-    }
-    bool ok = true;
-    for (uint32_t i = 0; i < banks; i++) {
-        if (!next_line(t, "a memory bank")) {
-            return false;
-        }
-        ok &= read_bank(p, t);
-    }
-    for (uint32_t i = 0; i < procs; i++) {
-        if (!next_line(t, "a processor")) {
-            return false;
-        }
-        ok &= read_processor(p, t);
-    }
-    return ok;
-}
-
-/* ---- top manifest -------------------------------------------------------------- */
 
 /* Take "path-index file" and open that file. @return its text, or NULL after an error */
-static char *open_named(reader_t *r, tw_text_t *text, char *path, size_t size)
+static char *open_named(reader_t *r, tw_text_t *text, char *path, size_t size, bool must)
 {
     uint32_t index;
     tw_tok_t tok;
     char file[200];
     size_t n = 0;
-    if (!take_u(&r->t, "path index", r->n_paths - 1, &index)) {
+    path[0] = 0;
+    if (!tw_take_u32(&r->t, "path index", r->n_paths - 1, &index)) {
         return NULL;
     }
     if (!tw_text_tok(&r->t, &tok) || !tw_tok_copy(&tok, file, sizeof file)) {
         tw_text_error(&r->t, &tok, "expected a file name");
         return NULL;
     }
-    char *body = tw_path_join(path, size, r->paths[index], file) ? r->src->read(r->src->ctx, path, &n) : NULL;
-    if (body == NULL) {
+    char *body = read_path(r, r->paths[index], file, path, size, &n);
+    if (body == NULL && must) {
         tw_text_error(&r->t, &tok, "cannot read '%s'", path);
-        return NULL;
+        tw_diag_note(r->d, r->t.file, r->path_line[index], 0, "path %u is '%s'", index, r->paths[index]);
+    } else if (body == NULL) {
+        tw_text_warn(&r->t, &tok, "cannot read '%s': nothing is known of this IO but its name", path);
     }
-    tw_text_open(text, path, body, n, r->d);
+    if (body != NULL) {
+        tw_text_open(text, path, body, n, r->d);
+    }
     return body;
+}
+
+/* "path", or "index path" */
+static bool read_path_row(reader_t *r, uint32_t n)
+{
+    tw_tok_t tok, next;
+    uint64_t index = r->n_paths;
+    if (!tw_text_need_line(&r->t, "a path")) {
+        return false;
+    }
+    (void)tw_text_tok(&r->t, &tok);
+    if (tw_tok_uint(&tok, &index) && tw_text_peek(&r->t, &next)) {
+        (void)tw_text_tok(&r->t, &next);
+        if (index >= n || r->path_line[index] != 0) {
+            tw_text_error(&r->t, &tok, "path index %.*s, expected one of 0..%u that has no path yet", (int)tok.n, tok.p,
+                          n - 1);
+            return false;
+        }
+        tok = next;
+    } else {
+        index = r->n_paths;
+    }
+    if (!tw_tok_copy(&tok, r->paths[index], sizeof r->paths[0])) {
+        tw_text_error(&r->t, &tok, "path too long");
+        return false;
+    }
+    r->path_line[index] = r->t.line;
+    r->n_paths++;
+    return true;
 }
 
 static bool read_paths(reader_t *r)
 {
     uint32_t n;
-    if (!next_line(&r->t, "number of paths") || !take_u(&r->t, "number of paths", PATHS_MAX, &n)) {
+    if (!tw_text_need_line(&r->t, "number of paths") || !tw_take_u32(&r->t, "number of paths", PATHS_MAX, &n)) {
         return false;
     }
     if (n == 0) {
         tw_text_error(&r->t, NULL, "there must be a path");
         return false;
     }
-    for (; r->n_paths < n; r->n_paths++) {
-        tw_tok_t tok;
-        char text[200];
-        if (!next_line(&r->t, "a path")) {
-            return false;
-        }
-        (void)tw_text_tok(&r->t, &tok);
-        if (!tw_tok_copy(&tok, text, sizeof text) ||
-            !tw_path_join(r->paths[r->n_paths], sizeof r->paths[0], r->dir, text)) {
-            tw_text_error(&r->t, &tok, "path too long");
+    for (uint32_t i = 0; i < n; i++) {
+        if (!read_path_row(r, n)) {
             return false;
         }
     }
     return true;
 }
 
-static bool read_procmap(reader_t *r)
+static bool read_map(reader_t *r, bool (*parse)(tw_platform_t *, tw_text_t *))
 {
     char path[256];
     tw_text_t text;
-    if (!next_line(&r->t, "processor and memory map")) {
+    if (!tw_text_need_line(&r->t, "processor and memory map")) {
         return false;
     }
-    char *body = open_named(r, &text, path, sizeof path);
+    char *body = open_named(r, &text, path, sizeof path, true);
     if (body == NULL) {
         return false;
     }
     text.canon = crc_more;
     text.canon_ctx = &r->p->id;
-    const bool ok = tw_procmap_parse(r->p, &text);
+    const bool ok = parse(r->p, &text);
     free(body);
     return ok;
 }
 
-static bool read_io(reader_t *r, tw_io_manifest_t *io)
+/* ---- IOs ----------------------------------------------------------------------------- */
+
+/* What the name of a missing manifest tells: "path/io_platform_line_out_0.txt". */
+static bool io_from_name(tw_io_manifest_t *io, const char *path, tw_diags_t *d)
+{
+    const char *slash = strrchr(path, '/');
+    const char *stem = slash != NULL ? slash + 1 : path;
+    char text[200];
+    tw_text_t t;
+    const uint32_t len = tw_min_u32((uint32_t)strcspn(stem, "."), 60);
+    const int n = snprintf(text, sizeof text, "%.*s\n%s\n", (int)len, stem,
+                           strstr(stem, "_out") != NULL ? "data_out" : "data_in");
+    tw_text_open(&t, path, text, (size_t)n, d);
+    return tw_io_manifest_parse(io, &t);
+}
+
+typedef struct io_row {
+    uint32_t hwid, procs, clock;
+    tw_tok_t at;
+} io_row_t;
+
+/* After path and file: "index processors clock", or the index alone. */
+static bool take_io_row(reader_t *r, bool full, io_row_t *row)
+{
+    (void)tw_text_peek(&r->t, &row->at);
+    hash_row(r, true);
+    const bool ok = tw_take_u32(&r->t, "IO index", 0xFFFF, &row->hwid) &&
+                    (!full || (tw_take_u32(&r->t, "processor mask", 0xFF, &row->procs) &&
+                               tw_take_u32(&r->t, "clock domain", 15, &row->clock)));
+    hash_row(r, false);
+    return ok;
+}
+
+static bool is_new_index(reader_t *r, const io_row_t *row)
+{
+    for (unsigned i = 0; i < r->p->n_ios; i++) {
+        if (r->p->ios[i].hwid == row->hwid) {
+            tw_text_error(&r->t, &row->at, "IO index %u is used by '%s' already", row->hwid, r->p->ios[i].name);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_io(reader_t *r, bool full, uint32_t procs)
 {
     char path[256];
     tw_text_t text;
-    uint32_t hwid = 0, proc = 1, clock = 0;
-    tw_tok_t at;
-    char *body = open_named(r, &text, path, sizeof path);
-    if (body == NULL) {
+    io_row_t row = {.procs = procs};
+    tw_platform_t *p = r->p;
+    const unsigned errors = r->d->errors;
+    char *body = open_named(r, &text, path, sizeof path, !r->lenient);
+    if (r->d->errors != errors) {
         return false;
     }
-    (void)tw_text_peek(&r->t, &at);
-    r->t.canon = text.canon = crc_more;
-    r->t.canon_ctx = text.canon_ctx = &r->p->id;
-    bool ok = take_u(&r->t, "IO index", 0xFFFF, &hwid) && take_u(&r->t, "processor mask", 0xFF, &proc) &&
-              take_u(&r->t, "clock domain", 15, &clock);
-    r->t.canon = NULL;
-    ok &= tw_io_manifest_parse(io, &text);
+    bool ok = take_io_row(r, full, &row) && is_new_index(r, &row);
+    tw_io_manifest_t *ios = grown(p->ios, p->n_ios, &r->cap_ios, IOS_MAX, sizeof *p->ios);
+    if (ios == NULL) {
+        tw_text_error(&r->t, NULL, "no room for more than %u IOs", p->n_ios);
+        free(body);
+        return false;
+    }
+    p->ios = ios;
+    tw_io_manifest_t *io = &ios[p->n_ios];
+    if (body != NULL) {
+        text.canon = crc_more;
+        text.canon_ctx = &p->id;
+        ok &= tw_io_manifest_parse(io, &text);
+    } else {
+        ok &= io_from_name(io, path, r->d);
+    }
     free(body);
-    io->hwid = hwid;
-    io->proc_mask = (uint8_t)proc;
-    io->clock_domain = (uint8_t)clock;
-    for (const tw_io_manifest_t *o = r->p->ios; ok && o < io; o++) {
-        if (o->hwid == hwid) {
-            tw_text_error(&r->t, &at, "IO index %u is used by '%s' already", hwid, o->name);
-            ok = false;
+    io->hwid = row.hwid;
+    io->proc_mask = (uint8_t)row.procs;
+    io->clock_domain = (uint8_t)row.clock;
+    p->n_ios++;
+    return ok;
+}
+
+static bool read_ios(reader_t *r, uint32_t n, bool full, uint32_t procs)
+{
+    bool ok = true;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!tw_text_need_line(&r->t, "an IO manifest")) {
+            return false;
         }
+        ok &= read_io(r, full, procs);
     }
     return ok;
 }
 
-static bool read_ios(reader_t *r)
+static bool read_counted_ios(reader_t *r, bool full)
 {
     uint32_t n;
-    if (!next_line(&r->t, "number of IOs") || !take_u(&r->t, "number of IOs", IOS_MAX, &n)) {
+    return tw_text_need_line(&r->t, "number of IOs") && tw_take_u32(&r->t, "number of IOs", IOS_MAX, &n) &&
+           read_ios(r, n, full, 1);
+}
+
+/* ---- nodes --------------------------------------------------------------------------- */
+
+/* Where it is installed: "PROC ARCH ID" after the file, in the layout with processors. */
+static bool take_place(reader_t *r, tw_node_manifest_t *m)
+{
+    uint32_t id;
+    if (!tw_take_u8(&r->t, "processor of the node", 0, 32, &m->on_proc) ||
+        !tw_take_u8(&r->t, "architecture of the node", 0, 15, &m->on_arch) ||
+        !tw_take_u32(&r->t, "number of the node", 0xFFFF, &id)) {
         return false;
     }
-    r->p->ios = calloc(n > 0 ? n : 1, sizeof *r->p->ios);
-    bool ok = r->p->ios != NULL;
-    for (uint32_t i = 0; r->p->ios != NULL && i < n; i++) {
-        if (!next_line(&r->t, "an IO manifest")) {
-            return false;
+    m->type_id = (uint16_t)id;
+    return true;
+}
+
+static bool read_node(reader_t *r, bool placed)
+{
+    char path[256];
+    tw_text_t text;
+    tw_platform_t *p = r->p;
+    char *body = open_named(r, &text, path, sizeof path, true);
+    tw_node_manifest_t *nodes =
+        body != NULL ? grown(p->nodes, p->n_nodes, &r->cap_nodes, NODES_MAX, sizeof *nodes) : NULL;
+    if (body == NULL || nodes == NULL) {
+        if (body != NULL) {
+            tw_text_error(&r->t, NULL, "no room for more than %u nodes", p->n_nodes);
         }
-        ok &= read_io(r, &r->p->ios[i]);
-        r->p->n_ios = i + 1;
+        free(body);
+        return false;
+    }
+    p->nodes = nodes;
+    const bool ok = tw_node_manifest_parse(&nodes[p->n_nodes], &text);
+    free(body);
+    return (!placed || take_place(r, &nodes[p->n_nodes])) && (p->n_nodes++, ok);
+}
+
+/* Rows to the end of the text or of the block. */
+static bool read_nodes_to_end(reader_t *r, bool placed)
+{
+    tw_tok_t tok;
+    bool ok = true;
+    while (tw_text_line(&r->t)) {
+        (void)tw_text_peek(&r->t, &tok);
+        if (tw_tok_is_end(&tok)) {
+            break;
+        }
+        ok &= read_node(r, placed);
     }
     return ok;
+}
+
+/* "19 nodes", or at once "2 folder/file.txt"? */
+static bool is_node_row(const tw_text_t *t)
+{
+    tw_text_t ahead = *t;
+    tw_tok_t tok;
+    return tw_text_tok(&ahead, &tok) && tw_text_tok(&ahead, &tok) && memchr(tok.p, '.', tok.n) != NULL;
 }
 
 static bool read_nodes(reader_t *r)
 {
     uint32_t n;
-    if (!next_line(&r->t, "number of nodes") || !take_u(&r->t, "number of nodes", NODES_MAX, &n)) {
+    bool ok = true;
+    if (!tw_text_need_line(&r->t, "number of nodes")) {
         return false;
     }
-    r->p->nodes = calloc(n > 0 ? n : 1, sizeof *r->p->nodes);
-    bool ok = r->p->nodes != NULL;
-    for (uint32_t i = 0; r->p->nodes != NULL && i < n; i++) {
-        char path[256];
-        tw_text_t text;
-        if (!next_line(&r->t, "a node manifest")) {
+    if (is_node_row(&r->t)) {
+        return read_node(r, false) & read_nodes_to_end(r, false);
+    }
+    if (!tw_take_u32(&r->t, "number of nodes", NODES_MAX, &n)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (!tw_text_need_line(&r->t, "a node manifest")) {
             return false;
         }
-        char *body = open_named(r, &text, path, sizeof path);
-        ok &= body != NULL && tw_node_manifest_parse(&r->p->nodes[i], &text);
-        free(body);
-        r->p->n_nodes = i + 1;
+        ok &= read_node(r, false);
     }
     return ok;
+}
+
+/* ---- layout with processors ------------------------------------------------------------ */
+
+/* MEMID SIZE A S T [SWAP] */
+static bool read_memory(reader_t *r, uint8_t proc)
+{
+    static const uint8_t types[] = {0, 3, 1}, speeds[] = {1, 2, 3};
+    tw_bank_manifest_t b = {.swap = 255, .is_private = proc > 0, .proc = proc};
+    uint8_t access, speed, type;
+    int64_t swap = -1;
+    tw_tok_t at, tok;
+    if (!tw_text_need_line(&r->t, "a memory: MEMID SIZE A S T")) {
+        return false;
+    }
+    (void)tw_text_peek(&r->t, &at);
+    const bool has_swap = tw_text_numbers(&r->t) >= 6;
+    hash_row(r, true);
+    const bool ok = tw_take_u8(&r->t, "MEMID", 0, 254, &b.vid) && tw_take_u32(&r->t, "SIZE", 0xFFFFFFFFu, &b.bytes) &&
+                    tw_take_u8(&r->t, "access A", 0, 4, &access) && tw_take_u8(&r->t, "speed S", 0, 2, &speed) &&
+                    tw_text_peek(&r->t, &tok) && tw_take_u8(&r->t, "type T", 0, 2, &type) &&
+                    (!has_swap || tw_take_int(&r->t, "SWAP", -1, 254, &swap));
+    hash_row(r, false);
+    if (!ok) {
+        return false;
+    }
+    if (b.vid == 0 && type == 1) {
+        tw_text_warn(&r->t, &tok, "bank 0 holds the graph: kept over a restart, it is used as static memory too");
+        type = 0;
+    }
+    b.type = types[type];
+    b.speed = speeds[speed];
+    b.prog = (uint8_t)(access == 0 ? 2 : access == 3 ? 1 : 0);
+    b.swap = (uint8_t)(swap < 0 ? 255 : swap);
+    return tw_platform_add_bank(r->p, &r->t, &at, &b);
+}
+
+/* proc arch main memories services IOs, then the rows of its memories and IOs */
+static bool read_processor(reader_t *r)
+{
+    tw_processor_manifest_t x = {0};
+    uint32_t memories, ios;
+    tw_tok_t at;
+    if (!tw_text_need_line(&r->t, "a processor")) {
+        return false;
+    }
+    (void)tw_text_peek(&r->t, &at);
+    hash_row(r, true);
+    bool ok = tw_take_u8(&r->t, "processor ID", 1, 32, &x.id) && tw_take_u8(&r->t, "architecture", 1, 15, &x.arch) &&
+              tw_take_u8(&r->t, "main processor", 0, 1, &x.is_main) &&
+              tw_take_u32(&r->t, "number of memories", 16, &memories) &&
+              tw_take_u32(&r->t, "services", 0xFFFFFFFFu, &x.services) &&
+              tw_take_u32(&r->t, "number of IOs", IOS_MAX, &ios);
+    hash_row(r, false);
+    ok = ok && tw_platform_add_processor(r->p, &r->t, &at, &x);
+    for (uint32_t i = 0; ok && i < memories; i++) {
+        ok = read_memory(r, x.id);
+    }
+    return ok && read_ios(r, ios, false, x.id <= 8 ? 1u << (x.id - 1) : 0);
+}
+
+static bool read_with_processors(reader_t *r)
+{
+    uint32_t procs, memories;
+    bool ok = tw_text_need_line(&r->t, "number of processors") &&
+              tw_take_u32(&r->t, "number of processors", 32, &procs) &&
+              tw_text_need_line(&r->t, "number of shared memories") &&
+              tw_take_u32(&r->t, "number of shared memories", 16, &memories);
+    for (uint32_t i = 0; ok && i < memories; i++) {
+        ok = read_memory(r, 0);
+    }
+    for (uint32_t i = 0; ok && i < procs; i++) {
+        ok = read_processor(r);
+    }
+    return ok && read_nodes_to_end(r, true);
+}
+
+/* ---- the first generation ---------------------------------------------------------------- */
+
+/* 30 numbers: the IO that serves each domain a graph may ask for. */
+static bool read_domains(reader_t *r)
+{
+    for (unsigned i = 1; tw_text_line(&r->t);) {
+        while (i < TW_COUNT(r->p->io_of_domain) && tw_text_numbers(&r->t) > 0) {
+            if (!tw_take_u8(&r->t, "IO of a domain", 0, 255, &r->p->io_of_domain[i++])) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool read_files(reader_t *r)
+{
+    r->lenient = true;
+    return read_map(r, tw_platform_manifest_parse) && read_counted_ios(r, false) && read_nodes(r) && read_domains(r);
+}
+
+/* ---- the platform -------------------------------------------------------------------------- */
+
+static bool read_layout(reader_t *r, tw_manifest_kind_t kind)
+{
+    if (!read_paths(r)) {
+        return false;
+    }
+    switch (kind) {
+    case TW_KIND_TOP_PROCESSORS:
+        return read_with_processors(r);
+    case TW_KIND_FILES:
+        return read_files(r);
+    default:
+        return read_map(r, tw_procmap_parse) && read_counted_ios(r, true) && read_nodes(r);
+    }
 }
 
 bool tw_platform_read_from(tw_platform_t *p, const char *path, const tw_text_source_t *src, tw_diags_t *d)
@@ -281,7 +511,7 @@ bool tw_platform_read_from(tw_platform_t *p, const char *path, const tw_text_sou
     tw_path_dir(r.dir, sizeof r.dir, path);
     tw_text_open(&r.t, p->path, body, n, d);
     const unsigned errors = d->errors;
-    const bool ok = read_paths(&r) && read_procmap(&r) && read_ios(&r) && read_nodes(&r);
+    const bool ok = read_layout(&r, tw_manifest_detect(body, n));
     free(body);
     if (!ok || d->errors != errors) {
         tw_platform_free(p);

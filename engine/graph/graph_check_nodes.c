@@ -91,6 +91,7 @@ tw_err_t check_nodes(const check_t *c)
     for (uint32_t i = 0; i < c->n.nodes; i++) {
         uint32_t at = 0;
         TW_TRY(check_record(c, i, &at));
+        TW_TRY(check_meta_of(c, at));
         TW_TRY(check_type(c, at));
         TW_TRY(check_shape(c, at));
     }

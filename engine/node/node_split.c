@@ -15,7 +15,8 @@ typedef struct split {
 static bool same_stream(const tw_format_t *a, const tw_format_t *b)
 {
     return a->raw == b->raw && a->channels == b->channels && (a->interleave == b->interleave || a->channels == 1) &&
-           a->rate_hz == b->rate_hz && a->unit == b->unit && a->ts == b->ts && (a->ts == 0 || a->ts_size == b->ts_size);
+           a->rate_hz == b->rate_hz && (a->unit == b->unit || a->unit == 0 || b->unit == 0) && a->ts == b->ts &&
+           (a->ts == 0 || a->ts_size == b->ts_size);
 }
 
 /* A whole frame where its inside has an order, else one sample of each channel. */

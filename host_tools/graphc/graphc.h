@@ -12,6 +12,7 @@ typedef struct tw_graphc_opts {
     uint32_t sequence;               /* build sequence word */
     const char *const *include_dirs; /* folders where files are looked for that are not in their own, in order */
     unsigned n_include_dirs;
+    bool draw; /* fill in out.dot */
 } tw_graphc_opts_t;
 
 typedef struct tw_graphc_out {
@@ -20,12 +21,25 @@ typedef struct tw_graphc_out {
     tw_diags_t diags;
     char *report; /* text report: memory per bank, arcs, insertions; malloc'ed */
     char *report_json;
+    char *dot; /* the graph as Graphviz text; malloc'ed, when asked for */
 } tw_graphc_out_t;
 
 /** Compile the file. @return true when there were no errors. */
 bool tw_graphc(const char *path, const tw_graphc_opts_t *opts, tw_graphc_out_t *out);
 void tw_graphc_free(tw_graphc_out_t *out);
 
+enum {
+    TW_DECOMPILE_PLAIN = 1,    /* without places and sizes of memory: a plan may choose them again */
+    TW_DECOMPILE_IDENTITY = 2, /* without what is no part of a graph's identity: the build sequence */
+};
+/**
+ * An image back to text. The text compiles to the same image, byte for byte, on the platform the image was made for.
+ * @param platform  its manifests name the node types and number their ports; NULL: the node library of this program
+ * @param text      malloc'ed, NUL-terminated; NULL after errors
+ * @return true when there were no errors; warnings say what in the image has no tag in the language
+ */
+bool tw_decompile(const uint8_t *image, uint32_t bytes, const tw_platform_t *platform, unsigned flags, char **text,
+                  tw_diags_t *diags);
 /* ---- tunewire graph fmt ------------------------------------------------------------ */
 typedef struct tw_graph_fmt {
     char *text; /* canonical, NUL-terminated, malloc'ed; NULL after errors */

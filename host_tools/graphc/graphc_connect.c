@@ -201,7 +201,11 @@ void g_connect(g_model_t *m)
             connect_io(m, i, a);
         } else {
             (void)connect_end(m, i, &a->from, true);
-            (void)connect_end(m, i, &a->to, false);
+            if (a->lock) { /* both ends are one port */
+                a->to.slot = a->from.slot;
+            } else {
+                (void)connect_end(m, i, &a->to, false);
+            }
         }
         check_attributes(m, a);
     }

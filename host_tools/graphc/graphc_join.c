@@ -121,6 +121,10 @@ static void add_tags(g_arc_t *a, const g_arc_t *inner)
         a->data_at = inner->data_at;
         a->data_bytes = inner->data_bytes;
     }
+    if (a->name[0] == 0) {
+        memcpy(a->name, inner->name, sizeof a->name);
+    }
+    a->fill_pattern = a->fill_pattern != 0 ? a->fill_pattern : inner->fill_pattern;
     a->flush = a->flush != 0 ? a->flush : inner->flush;
     a->delay = a->delay != 0 ? a->delay : inner->delay;
     a->jitter = a->jitter < 1.0 || a->jitter > 1.0 ? a->jitter : inner->jitter;
@@ -233,6 +237,16 @@ static void join_arcs(join_t *j)
 
 /* ---- contents ------------------------------------------------------------------------------ */
 
+static bool all_zero(const uint8_t *p, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (p[i] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Contents are frames that are there before the first is produced, so they are a delay. */
 static void delay_by_contents(g_model_t *m, g_arc_t *a)
 {
@@ -245,6 +259,8 @@ static void delay_by_contents(g_model_t *m, g_arc_t *a)
     } else if (a->data_bytes / frame > a->delay) {
         g_error(m, &a->data_pos, "%u frames, but arc_delay says %u", a->data_bytes / frame, a->delay);
     }
+    /* zeros are what a delay is without contents, and every image has one text */
+    a->has_data = !all_zero(m->aside + a->data_at, a->data_bytes);
 }
 
 /* ---- scripts ------------------------------------------------------------------------------ */

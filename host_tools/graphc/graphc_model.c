@@ -172,6 +172,9 @@ void g_model_free(g_model_t *m)
     }
     free(m->scopes);
     free(m->insertions);
+    free(m->plans);
+    free(m->spills);
+    free(m->meta);
     free(m->params);
     free(m->aside);
     free(m->sets);

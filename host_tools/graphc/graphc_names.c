@@ -101,14 +101,23 @@ static bool name_arcs(g_model_t *m)
         return false;
     }
     for (uint32_t i = 0; i < m->n_arcs; i++) {
+        const g_arc_t *a = &m->arcs[i];
+        if (a->name[0] != 0 && !taken_add(&t, a->name)) {
+            g_error(m, &a->pos, "two arcs are named '%s'", a->name);
+        }
+    }
+    for (uint32_t i = 0; i < m->n_arcs; i++) {
         g_arc_t *a = &m->arcs[i];
         char wanted[160];
+        if (a->name[0] != 0) {
+            continue;
+        }
         if (a->lock) {
             snprintf(wanted, sizeof wanted, "lock.%s", m->nodes[a->from.node].name);
         } else if (a->kind == G_ARC_NODES) {
             snprintf(wanted, sizeof wanted, "%s-%s", m->nodes[a->from.node].name, m->nodes[a->to.node].name);
         } else {
-            snprintf(wanted, sizeof wanted, "%s.%s", a->kind == G_ARC_IN ? "in" : "out", m->ios[a->io].manifest->name);
+            snprintf(wanted, sizeof wanted, "%s.%s", a->kind == G_ARC_IN ? "in" : "out", m->ios[a->io].symbol);
         }
         replace_others(wanted);
         settle(&t, a->name, wanted);
@@ -124,7 +133,16 @@ static bool name_ios(g_model_t *m)
         return false;
     }
     for (uint32_t i = 0; i < m->n_ios; i++) {
+        const g_io_t *io = &m->ios[i];
+        if (io->symbol[0] != 0 && !taken_add(&t, io->symbol)) {
+            g_error(m, &io->pos, "two IOs are named '%s'", io->symbol);
+        }
+    }
+    for (uint32_t i = 0; i < m->n_ios; i++) {
         char wanted[64];
+        if (m->ios[i].symbol[0] != 0) {
+            continue;
+        }
         snprintf(wanted, sizeof wanted, "%s", m->ios[i].manifest->name);
         replace_others(wanted);
         settle(&t, m->ios[i].symbol, wanted);
@@ -177,7 +195,7 @@ bool g_names(g_model_t *m)
 {
     const unsigned errors = m->diags->errors;
     name_graph(m);
-    if (!name_nodes(m) || !name_arcs(m) || !name_ios(m) || !name_scripts(m)) {
+    if (!name_nodes(m) || !name_ios(m) || !name_arcs(m) || !name_scripts(m)) {
         tw_diag(m->diags, false, m->names[0], 0, 0, "out of memory");
     }
     return m->diags->errors == errors;

@@ -49,6 +49,7 @@ static void close_record(g_parser_t *p, bool by_end)
     }
     p->in = IN_TOP;
     p->script = G_NONE;
+    p->has_pool = false;
 }
 
 static bool end_block(g_parser_t *p)
@@ -65,6 +66,9 @@ static bool end_block(g_parser_t *p)
         return g_data_end(p);
     case LINES_CODE:
         return g_code_end(p);
+    case LINES_POOL:
+        p->has_pool = true;
+        return true;
     case LINES_ASM:
         return g_asm_end(p);
     case LINES_SUBGRAPH:
@@ -248,6 +252,7 @@ static bool read_line(g_parser_t *p)
         break;
     case LINES_DATA:
     case LINES_CODE:
+    case LINES_POOL:
         if (p->lines == LINES_DATA && opens_data(&tok)) { /* S0:L378-384 */
             g_warn(p->m, &p->block, "block without _end_, closed where the next begins");
             (void)end_block(p);
@@ -259,7 +264,7 @@ static bool read_line(g_parser_t *p)
             p->has_tag = true;
             return false;
         }
-        return p->lines == LINES_DATA ? g_data_line(p) : g_code_line(p);
+        return p->lines == LINES_DATA ? g_data_line(p) : p->lines == LINES_CODE ? g_code_line(p) : g_pool_line(p);
     case LINES_ASM:
         return g_asm_line(p);
     case LINES_FORMATS:

@@ -66,13 +66,7 @@ g_node_t *g_node_here(g_parser_t *p)
 
 bool g_read_node_name(g_parser_t *p)
 {
-    tw_tok_t tok;
-    char name[TW_SYMBOL_MAX + 1];
-    if (!g_take_symbol(p, &tok) || !tw_tok_copy(&tok, name, sizeof name)) {
-        return false;
-    }
-    g_mangle(g_node_here(p)->name, p->m->scopes[p->scope].name, name);
-    return true;
+    return g_take_name_here(p, g_node_here(p)->name);
 }
 
 static void name_block(g_node_t *n, uint32_t block, const g_pos_t *pos)
@@ -83,7 +77,7 @@ static void name_block(g_node_t *n, uint32_t block, const g_pos_t *pos)
     }
 }
 
-static bool take_block(g_parser_t *p, uint32_t *block)
+bool g_take_block(g_parser_t *p, uint32_t *block)
 {
     g_node_t *n = g_node_here(p);
     tw_tok_t tok;
@@ -99,7 +93,7 @@ static bool take_block(g_parser_t *p, uint32_t *block)
 bool g_read_malloc_e(g_parser_t *p)
 {
     uint32_t e, block = 0;
-    if (!g_take_u32(p, "bytes", 0, 0x7FFFFFFF, &e) || (g_more(p) && !take_block(p, &block))) {
+    if (!g_take_u32(p, "bytes", 0, 0x7FFFFFFF, &e) || (g_more(p) && !g_take_block(p, &block))) {
         return false;
     }
     g_node_here(p)->e[block] = e;
@@ -195,7 +189,7 @@ bool g_read_map_hwblock(g_parser_t *p)
     if (count == 1 || count > 2 || top >= 1000000) {
         return take_vid_list(p, count);
     }
-    if (!take_block(p, &block) || !g_take_vid(p, "VID", &vid)) {
+    if (!g_take_block(p, &block) || !g_take_vid(p, "VID", &vid)) {
         return false;
     }
     place_block(g_node_here(p), block, vid);
@@ -206,7 +200,7 @@ bool g_read_map_copy(g_parser_t *p)
 {
     uint32_t block;
     uint8_t vid;
-    if (!take_block(p, &block) || !g_take_vid(p, "VID", &vid)) {
+    if (!g_take_block(p, &block) || !g_take_vid(p, "VID", &vid)) {
         return false;
     }
     copy_block(g_node_here(p), block, vid);

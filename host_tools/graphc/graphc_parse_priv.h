@@ -8,6 +8,7 @@ typedef enum g_lines {
     LINES_TAGS,
     LINES_DATA,    /* node_parameters */
     LINES_CODE,    /* script_code */
+    LINES_POOL,    /* script_pool */
     LINES_ASM,     /* script_assembler */
     LINES_FORMATS, /* rows of the older form */
     LINES_INTERFACE,
@@ -82,6 +83,7 @@ typedef struct g_parser {
     uint8_t *literals;
     uint8_t literal_dir[64][4]; /* label, type, offset of each literal line */
     uint32_t n_literals;
+    bool has_pool; /* script_pool was read: literals is the pool, directory and all */
 } g_parser_t;
 
 typedef bool g_reader_fn(g_parser_t *p);
@@ -102,6 +104,8 @@ bool g_append(g_parser_t *p, uint8_t **data, uint32_t *n, uint32_t *cap, const v
 bool g_is_data(const tw_text_t *t);
 bool g_code_line(g_parser_t *p);
 bool g_code_end(g_parser_t *p);
+/** A data line of script_pool. */
+bool g_pool_line(g_parser_t *p);
 bool g_asm_line(g_parser_t *p);
 bool g_asm_end(g_parser_t *p);
 
@@ -142,6 +146,8 @@ g_node_t *g_node_here(g_parser_t *p);
 g_arc_t *g_arc_here(g_parser_t *p);
 /** A line "type instance" that opens a node. */
 bool g_open_node(g_parser_t *p);
+/** Number of a memory block of the node that is open. */
+bool g_take_block(g_parser_t *p, uint32_t *block);
 /** A data line of boot parameters or of an arc's. */
 bool g_data_line(g_parser_t *p);
 bool g_data_end(g_parser_t *p);
@@ -160,6 +166,8 @@ uint32_t g_add_scope(g_parser_t *p, uint32_t parent, uint32_t text, const g_pos_
 /** A line of a `subgraph` block. */
 bool g_subgraph_line(g_parser_t *p);
 bool g_subgraph_end(g_parser_t *p);
+/** A symbol, mangled as the scope asks, into TW_SYMBOL_MAX + 1 bytes. */
+bool g_take_name_here(g_parser_t *p, char *to);
 /** Bank that the text's number means here, 0 to itself. @return false after an error */
 bool g_take_vid(g_parser_t *p, const char *what, uint8_t *vid);
 /** The same of a number that was taken already, at `at`. */

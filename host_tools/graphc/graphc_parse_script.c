@@ -85,8 +85,16 @@ static bool open_code(g_parser_t *p, g_lines_t lines)
 {
     g_start(p, p->in);
     p->lines = lines;
-    p->data_bytes = p->literal_bytes = p->n_literals = p->asm_bytes = p->asm_lines = 0;
+    p->data_bytes = p->n_literals = p->asm_bytes = p->asm_lines = 0;
+    p->literal_bytes = p->has_pool ? p->literal_bytes : 0;
     return g_script_here(p) != NULL;
+}
+
+/* The pool as the image has it, for code whose literals were not laid out by script_code. */
+bool g_read_script_pool(g_parser_t *p)
+{
+    p->has_pool = false;
+    return open_code(p, LINES_POOL);
 }
 
 bool g_read_script_code(g_parser_t *p)
@@ -96,6 +104,7 @@ bool g_read_script_code(g_parser_t *p)
 
 bool g_read_script_assembler(g_parser_t *p)
 {
+    p->has_pool = false;
     return open_code(p, LINES_ASM);
 }
 

@@ -42,6 +42,17 @@ uint32_t g_add_scope(g_parser_t *p, uint32_t parent, uint32_t text, const g_pos_
     return n;
 }
 
+bool g_take_name_here(g_parser_t *p, char *to)
+{
+    tw_tok_t tok;
+    char name[TW_SYMBOL_MAX + 1];
+    if (!g_take_symbol(p, &tok) || !tw_tok_copy(&tok, name, sizeof name)) {
+        return false;
+    }
+    g_mangle(to, p->m->scopes[p->scope].name, name);
+    return true;
+}
+
 bool g_vid_here(g_parser_t *p, const tw_tok_t *at, uint32_t v, uint8_t *vid)
 {
     const g_local_t *l = g_local_here(p);
@@ -258,6 +269,8 @@ static void look_up_arc(g_parser_t *p, uint32_t scope, g_arc_t *a)
     if (edge != &a->to) {
         look_up_end(p, scope, &a->to);
     }
+    /* no port receives and transmits: from a port to itself is the node's lock, by its name */
+    a->lock = edge == NULL && a->from.node != G_NONE && a->from.node == a->to.node && a->from.port == a->to.port;
     if (edge != NULL) {
         look_up_io(p, scope, a, edge);
     }

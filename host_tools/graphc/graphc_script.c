@@ -22,6 +22,10 @@ static bool literal_line(g_parser_t *p, const tw_tok_t *type)
 {
     static const uint8_t zero[8];
     const uint32_t n = type->n > 0 && type->p[type->n - 1] == ':' ? type->n - 1 : type->n;
+    if (p->has_pool) {
+        tw_text_error(p->t, type, "a literal line, and the script has a script_pool");
+        return false;
+    }
     size_t i = 0;
     while (i < TW_COUNT(literal_types) &&
            (strlen(literal_types[i].name) != n || memcmp(literal_types[i].name, type->p, n) != 0)) {
@@ -43,6 +47,11 @@ static bool literal_line(g_parser_t *p, const tw_tok_t *type)
         tw_put_le16(entry + 2, (uint16_t)at);
     }
     return g_take_data(p, &p->literals, &p->literal_bytes, &p->literal_cap) != NULL; /* names an unknown type */
+}
+
+bool g_pool_line(g_parser_t *p)
+{
+    return g_take_data(p, &p->literals, &p->literal_bytes, &p->literal_cap) != NULL;
 }
 
 bool g_code_line(g_parser_t *p)
@@ -100,7 +109,7 @@ static bool close_pool(g_parser_t *p)
 {
     uint8_t count[2];
     tw_put_le16(count, (uint16_t)p->n_literals);
-    return p->n_literals == 0 ||
+    return p->n_literals == 0 || p->has_pool ||
            (g_append(p, &p->literals, &p->literal_bytes, &p->literal_cap, p->literal_dir[0], 4 * p->n_literals) &&
             g_append(p, &p->literals, &p->literal_bytes, &p->literal_cap, count, sizeof count));
 }
@@ -120,6 +129,7 @@ bool g_code_end(g_parser_t *p)
 {
     const bool ok = close_code(p) && close_pool(p) && store(p, p->data, p->data_bytes, p->literals, p->literal_bytes);
     p->data_bytes = p->literal_bytes = p->n_literals = 0;
+    p->has_pool = false;
     return ok;
 }
 

@@ -126,20 +126,22 @@ static void every_raw_type_and_all_15_outputs_work(void **state)
 static void outputs_of_another_kind_are_refused(void **state)
 {
     (void)state;
-    const tw_format_t base = rig_format(TW_RAW_S16, 2, 0, 8);
+    tw_format_t base = rig_format(TW_RAW_S16, 2, 0, 8);
+    base.unit = 17; /* V */
     static const struct {
         const char *why;
         uint8_t raw, channels, interleave, ts, unit;
         uint32_t frame;
         tw_err_t err;
     } cases[] = {
-        {"the same", TW_RAW_S16, 2, 0, 0, 0, 32, TW_OK},
-        {"other frames", TW_RAW_S16, 2, 0, 0, 0, 64, TW_OK},
-        {"other raw type", TW_RAW_U16, 2, 0, 0, 0, 32, TW_E_IMG_ARC_FORMAT},
-        {"other channels", TW_RAW_S16, 1, 0, 0, 0, 32, TW_E_IMG_ARC_FORMAT},
-        {"blocks", TW_RAW_S16, 2, 1, 0, 0, 32, TW_E_IMG_ARC_FORMAT},
-        {"stamps", TW_RAW_S16, 2, 0, 3, 0, 34, TW_E_IMG_ARC_FORMAT},
-        {"other unit", TW_RAW_S16, 2, 0, 0, 17, 32, TW_E_IMG_ARC_FORMAT},
+        {"the same", TW_RAW_S16, 2, 0, 0, 17, 32, TW_OK},
+        {"other frames", TW_RAW_S16, 2, 0, 0, 17, 64, TW_OK},
+        {"other raw type", TW_RAW_U16, 2, 0, 0, 17, 32, TW_E_IMG_ARC_FORMAT},
+        {"other channels", TW_RAW_S16, 1, 0, 0, 17, 32, TW_E_IMG_ARC_FORMAT},
+        {"blocks", TW_RAW_S16, 2, 1, 0, 17, 32, TW_E_IMG_ARC_FORMAT},
+        {"stamps", TW_RAW_S16, 2, 0, 3, 17, 34, TW_E_IMG_ARC_FORMAT},
+        {"other unit", TW_RAW_S16, 2, 0, 0, 5, 32, TW_E_IMG_ARC_FORMAT},
+        {"any unit", TW_RAW_S16, 2, 0, 0, 0, 32, TW_OK},
     };
     for (size_t i = 0; i < TW_COUNT(cases); i++) {
         rig_t g;

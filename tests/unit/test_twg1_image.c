@@ -164,8 +164,8 @@ static void nodes_are_in_schedule_order_with_their_words(void **state)
     assert_int_equal(amp, section(3) + 16);
     assert_int_equal(w(amp), 1 | 1 << 19 | 1 << 24 | 1 << 26 | 1 << 27 | 1 << 28 | 1u << 31);
     assert_int_equal(w(amp + 4), 1 | 1 << 4 | 1 << 8 | 1 << 12 | 1 << 19 | 4 << 25);
-    assert_int_equal(w(amp + 8), 0x853E62C1u); /* FNV-1a of "ARM/arm_stream_amplifier" */
-    assert_int_equal(w(amp + 12), 0x0100 << 16 | 9 << 8);
+    assert_int_equal(w(amp + 8), 0x853E62C1u);                        /* FNV-1a of "ARM/arm_stream_amplifier" */
+    assert_int_equal(w(amp + 12), 0x0100 << 16 | 9 << 8 | 1);         /* trace IO 9, the first table of META */
     assert_int_equal(w(amp + 16), 2 | (0 | 1 << 12 | 1 << 13) << 16); /* arc 2 in; arc 0 out, high QoS */
     assert_int_equal(w(amp + 20), 1);                                 /* the part of bank 1 is bank 1 */
     assert_int_equal(w(amp + 24), 4096);
