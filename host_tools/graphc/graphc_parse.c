@@ -47,9 +47,9 @@ static void close_record(g_parser_t *p, bool by_end)
     if (p->in == IN_NODE && !by_end) {
         g_warn(p->m, &g_node_here(p)->pos, "this node has no _end_: it is taken to end before line %u", p->t->line);
     }
+    (void)g_script_end(p);
     p->in = IN_TOP;
     p->script = G_NONE;
-    p->has_pool = false;
 }
 
 static bool end_block(g_parser_t *p)
@@ -64,13 +64,16 @@ static bool end_block(g_parser_t *p)
         return true;
     case LINES_DATA:
         return g_data_end(p);
-    case LINES_CODE:
-        return g_code_end(p);
+    case LINES_SCRIPT:
+        if (!p->has_tag) {
+            g_error(p->m, &p->block, "parameters without data");
+        }
+        return p->has_tag;
     case LINES_POOL:
         p->has_pool = true;
         return true;
+    case LINES_CODE:
     case LINES_ASM:
-        return g_asm_end(p);
     case LINES_SUBGRAPH:
         return g_subgraph_end(p);
     case LINES_FORMATS:
@@ -246,6 +249,19 @@ static bool opens_data(const tw_tok_t *tok)
     return row != NULL && row->read == g_read_parameters;
 }
 
+static bool data_line(g_parser_t *p)
+{
+    if (p->lines == LINES_DATA) {
+        return g_data_line(p);
+    }
+    if (p->lines == LINES_SCRIPT) {
+        return g_script_data_line(p);
+    }
+    const bool ok = p->lines == LINES_CODE ? g_code_line(p) : g_pool_line(p);
+    p->code = ok || p->code == CODE_NONE ? p->code : CODE_REFUSED; /* what is left would only repeat the error */
+    return ok;
+}
+
 static bool read_line(g_parser_t *p)
 {
     tw_tok_t tok;
@@ -261,9 +277,10 @@ static bool read_line(g_parser_t *p)
     case LINES_TAGS:
         break;
     case LINES_DATA:
+    case LINES_SCRIPT:
     case LINES_CODE:
     case LINES_POOL:
-        if (p->lines == LINES_DATA && opens_data(&tok)) { /* S0:L378-384 */
+        if ((p->lines == LINES_DATA || p->lines == LINES_SCRIPT) && opens_data(&tok)) { /* S0:L378-384 */
             g_warn(p->m, &p->block, "block without _end_, closed where the next begins");
             (void)end_block(p);
             break;
@@ -274,7 +291,7 @@ static bool read_line(g_parser_t *p)
             p->has_tag = true;
             return false;
         }
-        return p->lines == LINES_DATA ? g_data_line(p) : p->lines == LINES_CODE ? g_code_line(p) : g_pool_line(p);
+        return data_line(p);
     case LINES_ASM:
         return g_asm_line(p);
     case LINES_FORMATS:
@@ -373,6 +390,9 @@ static void free_parser(g_parser_t *p)
 {
     free(p->locals);
     free(p->traces);
+    free(p->script_data);
+    free(p->script_bytes);
+    free(p->asm_pos);
     free(p->asm_text);
     free(p->data);
     free(p->literals);

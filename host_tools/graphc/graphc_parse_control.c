@@ -60,6 +60,7 @@ bool g_read_include(g_parser_t *p)
     tw_tok_t tok;
     const uint32_t text = g_take_file(p, &tok);
     if (text == G_NONE || p->m->syntax_only) {
+        p->has_tag = p->unread = true; /* as far as can be told */
         return text != G_NONE;
     }
     for (unsigned k = 0; k < p->depth; k++) {
