@@ -50,6 +50,9 @@ void tw_text_open(tw_text_t *t, const char *file, const char *text, size_t n, tw
     const size_t mark = n >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
     text += mark;
     n -= mark;
+    if (diags != NULL && n > 1 && memchr(text, '\n', n) == NULL && memchr(text, '\r', n - 1) != NULL) {
+        tw_diag(diags, false, file, 0, 0, "all of it is one line: lines end in CR alone; save it with LF or CR LF");
+    }
     *t = (tw_text_t){.file = file, .bol = text, .p = text, .eol = text, .end = text + n, .diags = diags};
 }
 
