@@ -7,7 +7,7 @@
 #include "host_tools/graphc/graphc_out.h"
 
 #define BITS(value, ...) tw_put_bits((value), TW_LO_(__VA_ARGS__))
-#define TABLES_MAX TW_FIELD_MAX(TW_N3_META)
+#define TABLES_MAX 255u /* what TW_N3_META holds */
 
 typedef struct table {
     uint32_t hash, n;

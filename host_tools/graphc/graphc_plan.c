@@ -4,7 +4,6 @@
  * then the blocks whose manifests ask for more than the default bank: those kept over a restart, program memory,
  * critical and fast memory, each spilled to the next slower bank when its own is full.
  */
-#include "engine/node/node.h"
 #include "host_tools/graphc/graphc_memory.h"
 #include <math.h>
 #include <stdio.h>
