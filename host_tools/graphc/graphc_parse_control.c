@@ -65,7 +65,9 @@ bool g_read_include(g_parser_t *p)
     }
     for (unsigned k = 0; k < p->depth; k++) {
         if (strcmp(p->stack[k].file, p->m->names[text]) == 0) {
-            tw_text_error(p->t, &tok, "'%s' includes itself", p->m->names[text]);
+            tw_text_error(p->t, &tok,
+                          k + 1 == p->depth ? "'%s' includes itself" : "'%s' is included by itself, by way of others",
+                          p->m->names[text]);
             return false;
         }
     }
