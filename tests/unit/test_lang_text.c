@@ -58,17 +58,17 @@ static void test_S0_L133_values_outside_their_type_are_refused(void **state)
         {"1 s8; 128", "128 does not fit s8, allowed -128..127\n"},
         {"1 u8; 256", "256 does not fit u8, allowed 0..255\n"},
         {"1 u8; -1", "-1 does not fit u8, allowed 0..255\n"},
-        {"1 h8; 100", "'100' is no h8 value\n"},
+        {"1 h8; 100", "'100' is no h8 value"},
         {"1 i16; 32768", "32768 does not fit i16, allowed -32768..32767\n"},
         {"1 u16; 65536", "65536 does not fit u16, allowed 0..65535\n"},
-        {"1 h16; g000", "'g000' is no h16 value\n"},
+        {"1 h16; g000", "'g000' is no h16 value"},
         {"1 i32; 2147483648", "2147483648 does not fit i32"},
         {"1 u32; 4294967296", "4294967296 does not fit u32"},
-        {"1 u64; -1", "'-1' is no u64 value\n"},
-        {"1 i64; 9223372036854775808", "'9223372036854775808' is no i64 value\n"},
-        {"1 f32; 1e39", "'1e39' is no f32 value\n"},
-        {"1 f32; nan", "'nan' is no f32 value\n"},
-        {"1 u8; 1.5", "'1.5' is no u8 value\n"},
+        {"1 u64; -1", "'-1' is no u64 value"},
+        {"1 i64; 9223372036854775808", "'9223372036854775808' is no i64 value"},
+        {"1 f32; 1e39", "'1e39' is no f32 value"},
+        {"1 f32; nan", "'nan' is no f32 value"},
+        {"1 u8; 1.5", "'1.5' is no u8 value"},
         {"3 u8; 1 2", "g.txt:4:10 error: 3 values announced, 2 on the line\n"},
         {"0 u8; 1", "number of values is 0, allowed 1.."},
         {"1 u9; 1", "g.txt:4:3 error: unknown data type 'u9'\n"},
@@ -124,7 +124,7 @@ static void test_S0_L146_ends_of_blocks(void **state)
                 {"at the end of the text", "node amp 0\n"}};
     for (size_t i = 0; i < TW_COUNT(open); i++) {
         assert_true(parse_text(open[i].text, &got));
-        want(open[i].why, &got, "g.txt:1:1 warning: node without _end_, closed here\n");
+        want(open[i].why, &got, "g.txt:1:6 warning: this node has no _end_");
     }
     assert_false(parse_text("node amp 0\nnode_parameters\n 1 u8; 0\n", &got));
     want("a block at the end of the text", &got, "g.txt:2:1 error: block without _end_\n");
@@ -168,7 +168,8 @@ static void test_S0_L315_includes(void **state)
         {"among rows of formats", "format\n include 0 rows.txt\n_end_\n", "format 1: id=5 frame=4 "},
         {"among rows of IOs", "format 0\ntop_graph_interface\n include 0 ios.txt\n_end_\n", "io 0: id=4 f0 hwid=9 "},
         {"itself", "include 0 g.txt\n", "g.txt:1:11 error: 'g.txt' includes itself\n"},
-        {"in a circle", "include 0 a.txt\n", "g.txt:1:11 included here: b.txt:1:11 error: 'a.txt' includes itself\n"},
+        {"in a circle", "include 0 a.txt\n",
+         "g.txt:1:11 included here: b.txt:1:11 error: 'a.txt' is included by itself"},
         {"path not declared", "include 3 a.txt\n",
          "g.txt:1:11 error: path 3 is not declared: set_file_path 3 FOLDER\n"},
         {"up and out", "include 0 ../a.txt\n", "error: a file name stays inside the folder its index names\n"},
