@@ -323,7 +323,6 @@ static void every_row_of_graph_tags_has_a_case(void **state)
     static const char *const tags[] = {
 #define TW_GRAPH_INT(tag, where, field, lo, hi, dflt, text) #tag,
 #define TW_GRAPH_CALL(tag, where, reader, args, dflt, text) #tag,
-#define TW_GRAPH_SKIP(tag, where, args, dflt, text) #tag,
 #define TW_GRAPH_ALIAS(alias, tag, text) #alias,
 #include "host_tools/graphc/graph_tags.def"
     };
