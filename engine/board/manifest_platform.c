@@ -398,8 +398,8 @@ static bool read_nodes(reader_t *r)
         return false;
     }
     if (is_node_row(&r->t)) {
-        const bool first = read_node(r, false);
-        return read_nodes_to_end(r, false) && first;
+        ok = read_node(r, false);
+        return read_nodes_to_end(r, false) && ok; /* the rest is read for its errors */
     }
     if (!tw_take_u32(&r->t, "number of nodes", NODES_MAX, &n)) {
         return false;
