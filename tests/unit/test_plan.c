@@ -190,8 +190,8 @@ static void places_of_the_text_are_kept_or_refused(void **state)
     assert_false(compile_pair(&r, "memory_plan 0 64 0\n", "", "", ""));
     assert_non_null(strstr(rig_said(&r), "1:1 error: memory_plan of bank 0 has 64 bytes"));
     rig_free(&r);
-    assert_false(compile_pair(&r, "memory_plan 0 2000000 0\n", "", "", ""));
-    assert_non_null(strstr(rig_said(&r), "the bank 1048576"));
+    assert_false(compile_pair(&r, "memory_plan 0 70000000 0\n", "", "", ""));
+    assert_non_null(strstr(rig_said(&r), "the bank 67108864"));
     rig_free(&r);
 }
 
