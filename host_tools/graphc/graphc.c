@@ -37,6 +37,7 @@ bool g_compile(const char *path, const tw_graphc_opts_t *opts, const tw_platform
         if (out->image != NULL) {
             out->report = g_report(m, out->bytes);
             out->report_json = g_report_json(m, out->bytes);
+            out->dot = opts->draw ? g_draw(m) : NULL;
         }
     }
     tw_diag_origins_end(m->diags);
@@ -87,5 +88,6 @@ void tw_graphc_free(tw_graphc_out_t *out)
     free(out->image);
     free(out->report);
     free(out->report_json);
+    free(out->dot);
     *out = (tw_graphc_out_t){0};
 }

@@ -12,6 +12,7 @@ typedef struct tw_graphc_opts {
     uint32_t sequence;               /* build sequence word */
     const char *const *include_dirs; /* folders where files are looked for that are not in their own, in order */
     unsigned n_include_dirs;
+    bool draw; /* fill in out.dot */
 } tw_graphc_opts_t;
 
 typedef struct tw_graphc_out {
@@ -20,6 +21,7 @@ typedef struct tw_graphc_out {
     tw_diags_t diags;
     char *report; /* text report: memory per bank, arcs, insertions; malloc'ed */
     char *report_json;
+    char *dot; /* the graph as Graphviz text; malloc'ed, when asked for */
 } tw_graphc_out_t;
 
 /** Compile the file. @return true when there were no errors. */
@@ -38,5 +40,21 @@ enum {
  */
 bool tw_decompile(const uint8_t *image, uint32_t bytes, const tw_platform_t *platform, unsigned flags, char **text,
                   tw_diags_t *diags);
+/* ---- tunewire graph fmt ------------------------------------------------------------ */
+typedef struct tw_graph_fmt {
+    char *text; /* canonical, NUL-terminated, malloc'ed; NULL after errors */
+    size_t n;
+    tw_diags_t diags;
+} tw_graph_fmt_t;
+
+/**
+ * Any graph text or manifest, of any era, in canonical form: printing it again changes nothing, and it
+ * means what `text` means. Files it names are not read.
+ * @param file  its name in diagnostics
+ * @return true when there were no errors; tw_graph_fmt_free() either way
+ */
+bool tw_graph_fmt(const char *file, const char *text, size_t n, tw_graph_fmt_t *out);
+void tw_graph_fmt_free(tw_graph_fmt_t *out);
+
 /** Print diagnostics as graphc_diag.h says; the texts are read again from their files. */
 void tw_diags_print(const tw_diags_t *d, void *file /* FILE* */, bool colour);

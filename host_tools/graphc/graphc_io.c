@@ -67,6 +67,20 @@ static bool check_stream(g_model_t *m, const g_io_t *io)
     return true;
 }
 
+/* "its IOs are 4 io_microphone, 6 io_speaker" */
+static void note_ios(g_model_t *m)
+{
+    const tw_platform_t *p = m->platform;
+    char list[200] = "";
+    size_t n = 0;
+    for (unsigned i = 0; i < p->n_ios && n + 80 < sizeof list; i++) {
+        const int got =
+            snprintf(list + n, sizeof list - n, "%s%u %.64s", i > 0 ? ", " : "", p->ios[i].hwid, p->ios[i].name);
+        n += got > 0 ? (size_t)got : 0;
+    }
+    g_note(m, &(g_pos_t){p->path, 0, 0}, "its IOs are %s%s", list, n + 80 < sizeof list ? "" : " ...");
+}
+
 /* ---- settings words ------------------------------------------------------------- */
 
 /* What a set of options is about, when the format has a word in it. */
@@ -167,8 +181,9 @@ void g_check_io(g_model_t *m, g_io_t *io)
         }
     }
     if (io->manifest == NULL) {
-        g_error(m, &io->pos, "stream_io %u: the platform has no IO with hwid %u", io->id, io->hwid);
-        g_note(m, &(g_pos_t){p->path, 0, 0}, "IOs of the platform are listed in its top manifest");
+        g_error(m, &io->pos, "stream_io %u: the platform has no IO with hwid %u%s", io->id, io->hwid,
+                io->hwid == 0 ? " (is stream_io_hwid missing?)" : "");
+        note_ios(m);
         return;
     }
     if (m->n_formats == 0) {

@@ -3,10 +3,11 @@
  * A type's parameters depend on the format of its stream (an S16 filter has others than an FP32 one), so there is
  * a table per type and variant in use. Types that the node library of this program has not get none.
  */
+#include "host_tools/graphc/graphc_middle.h"
 #include "host_tools/graphc/graphc_out.h"
 
 #define BITS(value, ...) tw_put_bits((value), TW_LO_(__VA_ARGS__))
-#define TABLES_MAX TW_FIELD_MAX(TW_N3_META)
+#define TABLES_MAX 255u /* what TW_N3_META holds */
 
 typedef struct table {
     uint32_t hash, n;

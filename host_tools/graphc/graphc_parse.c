@@ -45,11 +45,11 @@ void g_start(g_parser_t *p, g_in_t in)
 static void close_record(g_parser_t *p, bool by_end)
 {
     if (p->in == IN_NODE && !by_end) {
-        g_warn(p->m, &p->block, "node without _end_, closed here");
+        g_warn(p->m, &g_node_here(p)->pos, "this node has no _end_: it is taken to end before line %u", p->t->line);
     }
+    (void)g_script_end(p);
     p->in = IN_TOP;
     p->script = G_NONE;
-    p->has_pool = false;
 }
 
 static bool end_block(g_parser_t *p)
@@ -64,13 +64,16 @@ static bool end_block(g_parser_t *p)
         return true;
     case LINES_DATA:
         return g_data_end(p);
-    case LINES_CODE:
-        return g_code_end(p);
+    case LINES_SCRIPT:
+        if (!p->has_tag) {
+            g_error(p->m, &p->block, "parameters without data");
+        }
+        return p->has_tag;
     case LINES_POOL:
         p->has_pool = true;
         return true;
+    case LINES_CODE:
     case LINES_ASM:
-        return g_asm_end(p);
     case LINES_SUBGRAPH:
         return g_subgraph_end(p);
     case LINES_FORMATS:
@@ -96,6 +99,7 @@ bool g_open_text(g_parser_t *p, const tw_tok_t *at, uint32_t index, const char *
     }
     p->t = &p->stack[p->depth++];
     tw_text_open(p->t, name, m->texts[index], m->sizes[index], m->diags);
+    p->t->map = m->line_maps[index];
     p->t->canon = m->canon;
     p->t->canon_ctx = m->canon_ctx;
     return true;
@@ -194,7 +198,11 @@ static bool read_tag_row(g_parser_t *p, const tw_tok_t *tok, const struct row *r
         tw_text_warn(p->t, tok, "%s has no effect in this version", row->tag);
         return true;
     }
-    return row->read(p);
+    if (!row->read(p)) {
+        p->lines = row->where == W_TOP && p->lines == LINES_TAGS ? LINES_IGNORED : p->lines; /* its tags have no home */
+        return false;
+    }
+    return true;
 }
 
 static bool read_tag(g_parser_t *p)
@@ -208,6 +216,12 @@ static bool read_tag(g_parser_t *p)
         const bool comment = tok.p[0] == '#' || (tok.n > 1 && memcmp(tok.p, "//", 2) == 0);
         tw_text_error(p->t, &tok, "unknown tag '%.*s'%s%s%s%s", (int)tok.n, tok.p, near ? ", did you mean '" : "",
                       near ? near : "", near ? "'?" : "", comment ? ": a comment begins with ';'" : "");
+        const tw_tok_t meant = {.p = near, .n = near != NULL ? (uint32_t)strlen(near) : 0};
+        const struct row *opens = near != NULL ? find_row(&meant) : NULL;
+        if (opens != NULL && opens->where == W_TOP && opens->what == CALL) {
+            close_record(p, true);
+            p->lines = LINES_IGNORED; /* what would be inside it */
+        }
         return false;
     }
     return read_tag_row(p, &tok, row);
@@ -235,6 +249,19 @@ static bool opens_data(const tw_tok_t *tok)
     return row != NULL && row->read == g_read_parameters;
 }
 
+static bool data_line(g_parser_t *p)
+{
+    if (p->lines == LINES_DATA) {
+        return g_data_line(p);
+    }
+    if (p->lines == LINES_SCRIPT) {
+        return g_script_data_line(p);
+    }
+    const bool ok = p->lines == LINES_CODE ? g_code_line(p) : g_pool_line(p);
+    p->code = ok || p->code == CODE_NONE ? p->code : CODE_REFUSED; /* what is left would only repeat the error */
+    return ok;
+}
+
 static bool read_line(g_parser_t *p)
 {
     tw_tok_t tok;
@@ -250,9 +277,10 @@ static bool read_line(g_parser_t *p)
     case LINES_TAGS:
         break;
     case LINES_DATA:
+    case LINES_SCRIPT:
     case LINES_CODE:
     case LINES_POOL:
-        if (p->lines == LINES_DATA && opens_data(&tok)) { /* S0:L378-384 */
+        if ((p->lines == LINES_DATA || p->lines == LINES_SCRIPT) && opens_data(&tok)) { /* S0:L378-384 */
             g_warn(p->m, &p->block, "block without _end_, closed where the next begins");
             (void)end_block(p);
             break;
@@ -263,7 +291,7 @@ static bool read_line(g_parser_t *p)
             p->has_tag = true;
             return false;
         }
-        return p->lines == LINES_DATA ? g_data_line(p) : p->lines == LINES_CODE ? g_code_line(p) : g_pool_line(p);
+        return data_line(p);
     case LINES_ASM:
         return g_asm_line(p);
     case LINES_FORMATS:
@@ -362,6 +390,9 @@ static void free_parser(g_parser_t *p)
 {
     free(p->locals);
     free(p->traces);
+    free(p->script_data);
+    free(p->script_bytes);
+    free(p->asm_pos);
     free(p->asm_text);
     free(p->data);
     free(p->literals);
@@ -374,12 +405,18 @@ bool g_parse(g_model_t *m, const char *path, const tw_text_source_t *src)
     m->control = (g_control_t){.sched_return = 3, .processors = 1, .trace_io = G_NONE};
     const uint32_t text = strlen(path) < sizeof p.dir ? g_load_text(&p, path) : G_NONE;
     if (text == G_NONE || g_add_scope(&p, 0, text, &(g_pos_t){.file = path}) == G_NONE) {
-        tw_diag(m->diags, false, path, 0, 0, "cannot read the graph '%s'", path);
+        char near[80];
+        tw_diag(m->diags, false, path, 0, 0, "cannot read the graph '%s'%s", path,
+                tw_text_near(src, path, near, sizeof near));
         free_parser(&p);
         return false;
     }
     for (uint32_t i = 0; i < m->n_scopes && !too_many(&p); i++) {
         read_scope(&p, i);
+        if (m->syntax_only) {
+            free_parser(&p);
+            return m->diags->errors == errors;
+        }
     }
     bool ok = m->diags->errors == errors;
     if (ok) {

@@ -44,15 +44,26 @@ static bool add_set(g_parser_t *p)
     return true;
 }
 
+/* Parameters of a script are data for its code. */
+static bool is_script(g_parser_t *p)
+{
+    static const char script[] = "arm_stream_script";
+    const g_node_t *n = p->in == IN_NODE ? g_node_here(p) : NULL;
+    return n == NULL || n->own_script != G_NONE ||
+           (n->type.n == sizeof script - 1 && memcmp(n->type.p, script, n->type.n) == 0);
+}
+
 bool g_read_parameters(g_parser_t *p)
 {
     g_model_t *m = p->m;
     open_block(p);
-    if (p->in == IN_SCRIPT) {
-        p->lines = LINES_IGNORED;
-        return g_fail(p, NULL, "parameters of a script: write them as literals of script_code or of the assembler");
+    if (is_script(p)) {
+        return g_script_data_open(p);
     }
     g_node_t *n = g_node_here(p);
+    if (g_more(p)) {
+        tw_text_warn(p->t, NULL, "a label is for the code of a script: it has no use here");
+    }
     if (n->has_params) {
         return add_set(p);
     }

@@ -6,7 +6,8 @@
 typedef enum g_in { IN_TOP, IN_FORMAT, IN_IO, IN_NODE, IN_SCRIPT, IN_ARC } g_in_t;
 typedef enum g_lines {
     LINES_TAGS,
-    LINES_DATA,    /* node_parameters */
+    LINES_DATA,    /* node_parameters, arc_parameters */
+    LINES_SCRIPT,  /* node_parameters of a script */
     LINES_CODE,    /* script_code */
     LINES_POOL,    /* script_pool */
     LINES_ASM,     /* script_assembler */
@@ -18,6 +19,18 @@ typedef enum g_lines {
     LINES_SUBGRAPH,  /* name, file and lists of a sub-graph */
     LINES_IGNORED,   /* inside a block that was refused */
 } g_lines_t;
+
+/* What a script's code is written in. */
+typedef enum g_code { CODE_NONE, CODE_WORDS, CODE_ASM, CODE_REFUSED } g_code_t;
+
+/* A line of a script's node_parameters: kept until its code is whole, for labels may be used before. */
+typedef struct g_script_data {
+    g_pos_t pos;
+    g_slice_t label; /* of the block, "" none */
+    bool first;      /* of its block */
+    uint8_t type, size;
+    uint32_t at, bytes; /* inside script_bytes */
+} g_script_data_t;
 
 #define G_INTERFACES_MAX 255u
 #define G_TEXTS_MAX 256u               /* files */
@@ -75,7 +88,16 @@ typedef struct g_parser {
     bool has_path[16];
     uint32_t script; /* being read, G_NONE none */
     bool has_tag;    /* first byte of the parameters seen */
-    g_pos_t asm_at;
+    g_code_t code;
+    g_pos_t code_at;
+    g_script_data_t *script_data;
+    uint32_t n_script_data, cap_script_data;
+    uint8_t *script_bytes;
+    uint32_t script_data_bytes, cap_script_bytes;
+    g_slice_t script_label;
+    bool unread;      /* syntax_only: an include stands among the script */
+    g_pos_t *asm_pos; /* of each line */
+    uint32_t cap_asm_pos;
     uint8_t *asm_text;
     uint32_t asm_bytes, asm_cap, asm_lines;
     uint8_t *data; /* bytes of the block being read */
@@ -103,11 +125,18 @@ bool g_append(g_parser_t *p, uint8_t **data, uint32_t *n, uint32_t *cap, const v
 /** True when the line begins a data line. */
 bool g_is_data(const tw_text_t *t);
 bool g_code_line(g_parser_t *p);
-bool g_code_end(g_parser_t *p);
+/** Open the data of a script, "[label]". */
+bool g_script_data_open(g_parser_t *p);
+bool g_script_data_line(g_parser_t *p);
+/** Type of a data line as registers have it, and its size. */
+void g_data_type(const char *name, uint8_t *type, uint8_t *bytes);
+/** Name of such a type in the assembler. */
+const char *g_data_asm_type(uint8_t type);
+/** The record of a script ends: its code, literals and data become one. */
+bool g_script_end(g_parser_t *p);
 /** A data line of script_pool. */
 bool g_pool_line(g_parser_t *p);
 bool g_asm_line(g_parser_t *p);
-bool g_asm_end(g_parser_t *p);
 
 /* ---- tokens, graphc_parse_take.c ---------------------------------------------- */
 

@@ -53,9 +53,8 @@ static void size_blocks(g_model_t *m, g_node_t *n)
     uint32_t extra[TW_MAX_NODE_MEM], slot;
     (void)g_device_memory(m, n, extra, &slot); /* verified */
     for (unsigned i = 0; i < n->manifest->n_mem; i++) {
-        const tw_node_mem_manifest_t *x = &n->manifest->mem[i];
         if ((n->sized >> i & 1u) == 0) {
-            n->block_bytes[i] = block_bytes(m, n, x, n->e[i] > extra[i] ? n->e[i] : extra[i]);
+            n->block_bytes[i] = block_bytes(m, n, &n->manifest->mem[i], tw_max_u32(n->e[i], extra[i]));
         }
         if (n->block_bytes[i] == 0) {
             g_error(m, &n->pos, "memory block %u of %s has no size, or more than 4 GB", i, n->manifest->name);
@@ -260,7 +259,8 @@ static void place_all(plan_t *p)
     for (uint32_t i = 0; i < m->n_arcs; i++) {
         g_arc_t *a = &m->arcs[i];
         if (a->placed) {
-            (void)place_bytes(p, &a->pos, "arc", a->name, a->vid, a->at, a->bytes, 4, &a->bank);
+            const uint32_t align = arc_align(a) > 8 ? arc_align(a) : 4;
+            (void)place_bytes(p, &a->pos, "arc", a->name, a->vid, a->at, a->bytes, align, &a->bank);
         }
     }
 }

@@ -237,7 +237,9 @@ typedef struct g_model {
     char **texts; /* kept for slices and positions */
     char **names;
     size_t *sizes;
-    uint32_t n_texts, cap_texts, cap_names, cap_sizes;
+    uint32_t **line_maps; /* of texts that were translated, see tw_text_t.map; else NULL */
+    uint32_t n_texts, cap_texts, cap_names, cap_sizes, cap_line_maps;
+    bool syntax_only; /* the one text: files it names are not read, its numbers not looked up; graphc_fmt.c */
     const char *const *include_dirs; /* where files are looked for that are not in their folder */
     unsigned n_include_dirs;
     void (*canon)(void *ctx, const char *p, size_t n); /* takes the canonical text, see tw_text_t */
@@ -302,10 +304,10 @@ bool g_identify(g_model_t *m, uint8_t *img, uint32_t bytes);
 /** tw_decompile() of an image that was just made or verified. *text has `*bytes` bytes and a NUL. */
 bool g_decompile_made(const uint8_t *img, uint32_t n, const tw_platform_t *p, unsigned flags, char **text,
                       size_t *bytes, tw_diags_t *d);
-/** A format as a device decodes it from the image. */
-tw_format_t g_device_format(const g_format_t *f);
 char *g_report(const g_model_t *m, uint32_t image_bytes);
 char *g_report_json(const g_model_t *m, uint32_t image_bytes);
+/** The planned graph as Graphviz text, malloc'ed. */
+char *g_draw(const g_model_t *m);
 
 /** The whole compiler over any source of texts; `platform` is read already. */
 bool g_compile(const char *path, const tw_graphc_opts_t *opts, const tw_platform_t *platform,

@@ -76,9 +76,9 @@ static const struct {
      "io_in0>gain.0 32/32\nconverter.0>any.0 96/96\nconverter.1>io_out0 32/32\ngain.0>converter.0 32/32\n"
      "any.0>converter.1 96/96\n",
      "16000 to 48000 Hz\n48000 to 16000 Hz\n"},
-    {"rates differ and frames do not last as long: the converter's output is cut",
+    {"rates differ and frames do not last as long: the converter cuts them",
      TWO ENDS "arc gain 0 1 0 any 0 0 5\narc_output 1 any 0 1 3\n",
-     "io_in0>gain.0 32/32\nconverter.0>any.0 96/64\nconverter.1>io_out0 32/32\ngain.0>converter.0 32/32\n"
+     "io_in0>gain.0 32/32\nconverter.0>any.0 64/64\nconverter.1>io_out0 32/32\ngain.0>converter.0 32/32\n"
      "any.0>converter.1 96/96\n",
      "16000 to 48000 Hz\n48000 to 16000 Hz\n"},
     {"S0:L450 fan-out of a port: a split",
