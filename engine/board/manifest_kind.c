@@ -112,13 +112,13 @@ static tw_manifest_kind_t kind_of_list(const head_t *h, unsigned at)
         return TW_KIND_TOP_PROCESSORS; /* "3 processors", "6 shared memories" */
     }
     const tw_tok_t *file = h->toks[at] > 1 ? &h->tok[at][1] : first(h, at);
-    if (has(file, "platform_manifest")) {
-        return TW_KIND_FILES;
-    }
     /* rows of IOs: "path file index processors clock" here, "path file index" in the lists of files */
     const unsigned row = at + 2;
     const bool is_row = row < h->n && h->toks[row] > 2 && numbers(h, row) == 1 && is_number(&h->tok[row][2]);
     const bool is_short = is_row && (h->toks[row] < 5 || !is_number(&h->tok[row][3]) || !is_number(&h->tok[row][4]));
+    if (has(file, "platform_manifest")) {
+        return is_row && !is_short ? TW_KIND_TOP : TW_KIND_FILES;
+    }
     return is_short && !has(file, "procmap") ? TW_KIND_FILES : TW_KIND_TOP;
 }
 

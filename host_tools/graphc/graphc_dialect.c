@@ -2,7 +2,7 @@
 #include "host_tools/graphc/graphc_translate.h"
 
 typedef struct seen {
-    bool e0, positional, later;
+    bool e0, positional, later, placeholder;
 } seen_t;
 
 static bool is_number(const tw_tok_t *tok)
@@ -46,7 +46,12 @@ g_dialect_t g_dialect(const char *text, size_t n)
     for (tw_text_open(&t, "", text, n, NULL); tw_text_line(&t); first = false) {
         (void)tw_text_tok(&t, &tag);
         s.e0 |= first && tw_tok_is(&tag, "h") && t.p < t.eol && *t.p == ',';
+        s.placeholder |= g_has_placeholder(&t);
         look_at_era(&s, t, &tag);
     }
-    return s.e0 ? G_DIALECT_E0 : s.positional ? G_DIALECT_E1 : s.later ? G_DIALECT_LATER : G_DIALECT_OURS;
+    return s.e0            ? G_DIALECT_E0
+           : s.positional  ? G_DIALECT_E1
+           : s.placeholder ? G_DIALECT_TEMPLATE
+           : s.later       ? G_DIALECT_LATER
+                           : G_DIALECT_OURS;
 }

@@ -52,12 +52,12 @@ typedef struct g_fmt_row {
     const char *tag, *canonical; /* the same, or what an alias stands for */
     const char *args;
     uint8_t where;
-    bool skip; /* its reader takes the tag alone */
+    bool whole; /* all words of the line belong to it, whatever its reader takes */
 } g_fmt_row_t;
 enum { G_AT_TOP, G_AT_FORMAT, G_AT_IO, G_AT_NODE, G_AT_CODE, G_AT_ARC, G_AT_ANY };
 
-/** Row of a tag in the table of that kind of text, or NULL. */
-const g_fmt_row_t *g_fmt_find(tw_manifest_kind_t kind, const g_slice_t *word);
+/** Row of the tag that a line of `n` words begins with, or NULL; *used: how many of them it is. */
+const g_fmt_row_t *g_fmt_find(tw_manifest_kind_t kind, const g_slice_t *w, uint32_t n, uint32_t *used);
 
 /** Print the text of that kind; `taken` as its reader left it. */
 void g_fmt_print(g_buf_t *out, tw_manifest_kind_t kind, const char *text, size_t n, const g_taken_t *taken);

@@ -14,8 +14,9 @@
 typedef enum shape {
     SHAPE_TEXT, /* as it is */
     SHAPE_TAG,  /* tag, its arguments */
-    SHAPE_ROW,  /* columns; numbers to the right */
     SHAPE_DATA, /* count, type, values */
+    SHAPE_ROW,  /* columns; numbers to the right */
+    SHAPE_EVEN, /* the same, among lines of as many columns */
 } shape_t;
 
 /* Cells are in printer_t.cells, one after another. */
@@ -72,7 +73,7 @@ static bool is_number(const g_slice_t *w)
 static bool aligned(const line_t *a, const line_t *b)
 {
     return a->shape == b->shape && a->indent == b->indent && a->shape != SHAPE_TEXT &&
-           (a->shape != SHAPE_ROW || a->n_cells == b->n_cells) && (a->n_cells > 1) == (b->n_cells > 1);
+           (a->shape != SHAPE_EVEN || a->n_cells == b->n_cells) && (a->n_cells > 1) == (b->n_cells > 1);
 }
 
 typedef struct columns {
@@ -85,13 +86,14 @@ static void measure(const printer_t *f, uint32_t from, uint32_t to, columns_t *c
 {
     *c = (columns_t){0};
     for (uint32_t k = 0; k < CELLS_MAX; k++) {
-        c->right[k] = f->lines[from].shape == SHAPE_ROW || (f->lines[from].shape == SHAPE_DATA && k < 2);
+        c->right[k] = f->lines[from].shape >= SHAPE_ROW || k < 2;
     }
     for (uint32_t i = from; i < to; i++) {
         for (uint32_t k = 0; k < f->lines[i].n_cells; k++) {
             const g_slice_t w = cell(f, &f->lines[i], k);
             c->width[k] = tw_max_u32(c->width[k], w.n);
-            c->right[k] = c->right[k] && (f->lines[i].shape == SHAPE_DATA || is_number(&w));
+            c->right[k] =
+                c->right[k] && f->lines[i].shape != SHAPE_TAG && (f->lines[i].shape == SHAPE_DATA || is_number(&w));
         }
     }
 }
@@ -364,7 +366,7 @@ static void put_row(printer_t *f, shape_t shape, unsigned indent, const g_slice_
 /* An arc: its tag, and a column for each operand. */
 static void put_arc(printer_t *f, const g_fmt_row_t *row, const g_slice_t *w, uint32_t n)
 {
-    if (add_line(f, SHAPE_ROW, 0) == NULL) {
+    if (add_line(f, SHAPE_EVEN, 0) == NULL) {
         return;
     }
     g_buf_str(&f->cells, row->canonical);
@@ -410,8 +412,7 @@ static void put_tag(printer_t *f, const g_fmt_row_t *row, unsigned indent, bool 
     if (!opener) {
         end_cell(f);
     }
-    const char *args = row->skip && row->args[0] == 0 ? "..." : row->args;
-    g_fmt_args(&f->cells, row->canonical, f->later && named(row, "format_raw_data") ? "code" : args, w, n);
+    g_fmt_args(&f->cells, row->canonical, f->later && named(row, "format_raw_data") ? "code" : row->args, w, n);
     if (begin > 0 && f->cells.n >= begin) {
         /* a cell has no blank before it: that is the column's */
         memmove(f->cells.p + begin - 1, f->cells.p + begin, f->cells.n - begin);
@@ -439,7 +440,7 @@ static bool enter(printer_t *f, const g_fmt_row_t *row, uint32_t n_args)
         if (named(row, openers[i].tag)) {
             f->block = n_args > 0 ? openers[i].block : openers[i].alone;
             f->in = f->block == BLOCK_ROWS ? IN_TOP : openers[i].in;
-            return true;
+            return f->block != BLOCK_TAGS || f->in != IN_TOP;
         }
     }
     if (named(row, "node_parameters") || named(row, "script_code") || named(row, "script_assembler") ||
@@ -488,7 +489,8 @@ static void graph_tag(printer_t *f, const g_fmt_row_t *row, const g_slice_t *w, 
         static const char *const tags[] = {"stream_io", "stream_io_hwid"};
         for (uint32_t i = 0; i < 2; i++) {
             const g_slice_t tag = {tags[i], (uint32_t)strlen(tags[i])};
-            put_tag(f, g_fmt_find(TW_KIND_GRAPH, &tag), i, i == 0, w + i, 1);
+            uint32_t used;
+            put_tag(f, g_fmt_find(TW_KIND_GRAPH, &tag, 1, &used), i, i == 0, w + i, 1);
             end_line(f, i == 0 ? comment : &no_comment);
         }
         return;
@@ -602,7 +604,8 @@ static bool is_end(const g_slice_t *w)
 static void statement(printer_t *f, const g_slice_t *w, uint32_t n, const g_slice_t *comment)
 {
     const bool rows = f->kind == TW_KIND_TOP || f->kind == TW_KIND_PROCMAP;
-    const g_fmt_row_t *row = f->block == BLOCK_HEADER ? NULL : g_fmt_find(f->kind, w);
+    uint32_t used = 0;
+    const g_fmt_row_t *row = f->block == BLOCK_HEADER ? NULL : g_fmt_find(f->kind, w, n, &used);
     if (f->block == BLOCK_SUB && f->n_sub >= TW_COUNT(f->sub) && row != NULL) {
         put_end(f, &no_comment); /* the older text has no end there */
     }
@@ -623,12 +626,12 @@ static void statement(printer_t *f, const g_slice_t *w, uint32_t n, const g_slic
         end_line(f, comment);
     } else if (rows || f->block == BLOCK_ROWS) {
         put_waiting(f, !rows);
-        put_row(f, SHAPE_ROW, !rows, w, n);
+        put_row(f, rows ? SHAPE_EVEN : SHAPE_ROW, !rows, w, n);
         end_line(f, comment);
     } else if (row != NULL && f->kind == TW_KIND_GRAPH) {
-        graph_tag(f, row, w + 1, n - 1, comment);
+        graph_tag(f, row, w + used, n - used, comment);
     } else if (row != NULL) {
-        manifest_tag(f, row, w + 1, n - 1, comment);
+        manifest_tag(f, row, w + used, n - used, comment);
     } else { /* names of a manifest, tags of back ends */
         put_waiting(f, 0);
         put_words(f, 0, w, n, comment);
@@ -651,10 +654,12 @@ static uint32_t all_words(const char *bol, const char *eol, g_slice_t **words)
     return n;
 }
 
+/* `w`: all words of the line. */
 static bool takes_all(const printer_t *f, const g_slice_t *w, uint32_t n)
 {
-    const g_fmt_row_t *row = f->block == BLOCK_TAGS && n > 0 ? g_fmt_find(f->kind, w) : NULL;
-    return (row != NULL && row->skip) || (row == NULL && f->kind == TW_KIND_IO);
+    uint32_t used;
+    const g_fmt_row_t *row = f->block == BLOCK_TAGS && n > 0 ? g_fmt_find(f->kind, w, n, &used) : NULL;
+    return row != NULL ? row->whole : f->kind == TW_KIND_IO && f->block == BLOCK_TAGS;
 }
 
 /* Taken words of the line, or all of them where the reader is not interested. */
@@ -672,8 +677,9 @@ static void print_line(printer_t *f, const char *bol, const char *eol)
         return;
     }
     g_slice_t *all = NULL;
-    if (takes_all(f, w, n)) {
-        n = all_words(bol, eol, &all);
+    const uint32_t n_all = f->kind == TW_KIND_IO || f->kind == TW_KIND_GRAPH ? all_words(bol, eol, &all) : 0;
+    if (takes_all(f, all, n_all)) {
+        n = n_all;
         w = all;
     }
     if (n == 0) { /* headings and rules: comments without their ';' */

@@ -127,7 +127,7 @@ static const char *name_of(g_value_t value, const g_slice_t *w)
         code = number ? code : tw_raw_find(w->p, w->n);
         return code < 0 ? NULL : tw_raw_name((uint32_t)code);
     case G_VALUE_UNIT:
-        code = number ? code : tw_unit_find(w->p, w->n);
+        code = number ? code : tw_unit_find_name(w->p, w->n);
         return code < 0 ? NULL : tw_unit_text((uint32_t)code);
     case G_VALUE_DOMAIN:
         code = number ? code : tw_domain_find(w->p, w->n);
@@ -214,7 +214,11 @@ static bool one_of(const char *p, size_t n, const char *const *words, size_t cou
 
 g_value_t g_fmt_argument(const char *args, uint32_t i)
 {
-    static const char *const texts[] = {"name", "path", "file", "node", "label", "type", "H", "...", "folder", "text"};
+    static const char *const texts[] = {"name", "path", "file",   "node", "label",        "type",
+                                        "H",    "...",  "folder", "text", "sub-graph/..", "tag"};
+    if (strchr(args, '|') != NULL || strstr(args, " or ") != NULL) {
+        return G_VALUE_NUMBER; /* words among them are no numbers */
+    }
     for (; *args != 0; i--) {
         args += strspn(args, " [");
         const size_t n = strcspn(args, " ]");
@@ -239,15 +243,46 @@ static uint32_t find_brace(const g_slice_t *w, uint32_t n)
     return i;
 }
 
+/* "{unit ..}": braces without an index. */
+static void add_list(g_buf_t *b, const g_slice_t *w, uint32_t n)
+{
+    g_buf_str(b, " {");
+    for (uint32_t i = 0, k = 0; i < n; i++) {
+        if (!is(&w[i], "{") && !is(&w[i], "}")) {
+            g_buf_str(b, k++ > 0 ? " " : "");
+            g_fmt_word(b, &w[i], G_VALUE_UNIT);
+        }
+    }
+    g_buf_str(b, "}");
+}
+
+/* Where the options of a line begin; all of them are, when there are no braces. */
+static uint32_t options_at(const char *args, const g_slice_t *w, uint32_t n)
+{
+    const uint32_t brace = find_brace(w, n);
+    double v;
+    const tw_tok_t first = {n > 0 ? w->p : "", n > 0 ? w->n : 0, 0};
+    if (strstr(args, "options") == NULL) {
+        return n;
+    }
+    if (brace < n) {
+        return brace;
+    }
+    return strstr(args, "text") != NULL && !tw_tok_num(&first, &v) ? n : 0;
+}
+
 void g_fmt_args(g_buf_t *b, const char *tag, const char *args, const g_slice_t *w, uint32_t n)
 {
+    if (args[0] == '{') {
+        add_list(b, w, n);
+        return;
+    }
     const bool options = strstr(args, "options") != NULL;
     const bool raw = strstr(tag, "raw_format") != NULL;
-    const uint32_t brace = find_brace(w, n);
-    const uint32_t before = !options ? n : brace < n ? brace : 0;
+    const uint32_t before = options_at(args, w, n);
     for (uint32_t i = 0; i < before; i++) {
         g_buf_str(b, " ");
-        g_fmt_word(b, &w[i], options ? G_VALUE_NUMBER : g_fmt_argument(args, i));
+        g_fmt_word(b, &w[i], options ? G_VALUE_TEXT : g_fmt_argument(args, i));
     }
     if (before < n) {
         g_buf_str(b, " ");

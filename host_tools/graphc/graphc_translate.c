@@ -130,6 +130,8 @@ static translator_fn *translator(const char *text, size_t n)
             return g_translate_e1;
         case G_DIALECT_LATER:
             return g_translate_later;
+        case G_DIALECT_TEMPLATE:
+            return g_translate_template;
         case G_DIALECT_OURS:
             return NULL;
         }
@@ -143,6 +145,7 @@ static translator_fn *translator(const char *text, size_t n)
     case TW_KIND_EMPTY:
     case TW_KIND_NODE:
     case TW_KIND_IO:
+        return g_is_template(text, n) ? g_translate_io_template : NULL;
     case TW_KIND_IO_POSITIONAL:
     case TW_KIND_TOP:
     case TW_KIND_TOP_PROCESSORS:

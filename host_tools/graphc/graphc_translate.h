@@ -17,6 +17,7 @@ typedef enum g_dialect {
     G_DIALECT_E0,
     G_DIALECT_E1, /* and E2a */
     G_DIALECT_LATER,
+    G_DIALECT_TEMPLATE, /* ours, with placeholders */
 } g_dialect_t;
 
 /** Era of a graph text, from its content alone. */
@@ -62,3 +63,9 @@ bool g_translate_later(g_trans_t *x);
 bool g_translate_node(g_trans_t *x);
 bool g_translate_top(g_trans_t *x);
 bool g_translate_procmap(g_trans_t *x);
+bool g_translate_template(g_trans_t *x);
+bool g_translate_io_template(g_trans_t *x);
+/** True for a text that says it is a template. */
+bool g_is_template(const char *text, size_t n);
+/** True for a line with <something> in it, or "..". */
+bool g_has_placeholder(const tw_text_t *line);

@@ -182,6 +182,11 @@ static void interface_row(g_e1_t *e)
         g_put(e->x, "; interface %.0f has format %.0f%s", v[0] + 1, v[1], rest);
         return;
     }
+    if (v[0] >= 0 && v[0] < 256 && (e->io_used[(unsigned)v[0] / 8] >> ((unsigned)v[0] % 8) & 1) == 0) {
+        tw_text_warn(&e->x->t, NULL, "no arc connects interface %.0f with a node, it is kept as a comment", v[0]);
+        g_put(e->x, "; interface %.0f, format %.0f, IO %.0f%s", v[0], v[1], v[2], rest);
+        return;
+    }
     g_put(e->x, "stream_io %.0f%s", v[0], rest);
     g_put(e->x, "stream_io_format %.0f", v[1]);
     g_put(e->x, "stream_io_hwid %.0f", v[2]);
@@ -429,17 +434,23 @@ static glance_t glance(tw_text_t *t)
 {
     glance_t g = {0};
     tw_tok_t tok;
+    double v;
     (void)tw_text_tok(t, &g.word);
-    g.is_end = tw_text_tok(t, &tok) && tw_tok_int(&tok, &g.n[0]) && tw_text_tok(t, &tok) && tw_tok_int(&tok, &g.n[1]) &&
-               g.n[0] >= 0 && g.n[0] < 256 && g.n[1] >= 0 && g.n[1] < G_E1_LINKS;
+    g.is_end = !tw_tok_num(&g.word, &v) && tw_text_tok(t, &tok) && tw_tok_int(&tok, &g.n[0]) && tw_text_tok(t, &tok) &&
+               tw_tok_int(&tok, &g.n[1]) && g.n[0] >= 0 && g.n[0] < 256 && g.n[1] >= 0 && g.n[1] < G_E1_LINKS;
     g.is_io = g.is_end && (tw_tok_is(&g.word, "_graph_interface") || tw_tok_is(&g.word, "graph_interface"));
     return g;
 }
 
 static void link(g_e1_t *e, const glance_t *io, const glance_t *node)
 {
-    if (io->is_io && node->is_end && !node->is_io && e->n_links < G_E1_LINKS) {
-        e->links[e->n_links++] = (g_e1_link_t){{node->word.p, node->word.n}, (uint32_t)node->n[1], (uint32_t)io->n[0]};
+    const g_slice_t name = {node->word.p, node->word.n};
+    if (!io->is_io || !node->is_end || node->is_io || g_e1_is_script(&name)) {
+        return;
+    }
+    e->io_used[io->n[0] / 8] |= (uint8_t)(1u << (io->n[0] % 8));
+    if (e->n_links < G_E1_LINKS) {
+        e->links[e->n_links++] = (g_e1_link_t){name, (uint32_t)node->n[1], (uint32_t)io->n[0]};
     }
 }
 

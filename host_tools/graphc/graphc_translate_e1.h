@@ -17,6 +17,7 @@ typedef struct g_e1 {
     bool has_set;        /* the second number of an interface in an arc is meant */
     bool has_code_vid;   /* the last VID of a node is its code's */
     uint8_t scripts[16]; /* bit per script that the text has */
+    uint8_t io_used[32]; /* bit per IO that an arc connects with a node or a sub-graph */
     g_e1_link_t links[G_E1_LINKS];
     unsigned n_links;
 } g_e1_t;

@@ -78,7 +78,7 @@ static const struct {
     {"IO manifest, tags of back ends kept",
      "mic ; name\naudio_in\nio_subtype_units 104\nio_file   a b.wav\n"
      "io_nb_channels 0 {1 1 2} ; c\n",
-     "mic  ; name\naudio_in\nio_subtype_units Vrms\nio_file a b.wav\nio_nb_channels 0 {1 1 2}  ; c\n"},
+     "mic  ; name\naudio_in\nio_subtype_units Vrms\nio_file          a b.wav\nio_nb_channels   0 {1 1 2}  ; c\n"},
     {"processor map", "1 1 2 sizes\n0 0 1 0 0 0 0 95526 10 flat\n0 10 0 2 0 0 0 1024 524288\n1 1 15 main\n",
      "1 1 2                        ; sizes\n0  0 1 0 0 0 0 95526     10  ; flat\n0 10 0 2 0 0 0  1024 524288\n1 1 15  "
      "; main\n"},

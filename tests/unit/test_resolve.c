@@ -88,8 +88,8 @@ static const struct {
      FORMATS IOS GAIN, "error: io_in0 takes frames of [ms] 10 16, the format has 1\n"},
     {"S0:L269 an IO the platform has not", NULL, NULL,
      FORMATS "stream_io 0\n stream_io_hwid 77\nstream_io 1\n stream_io_hwid 5\n" GAIN,
-     "error: stream_io 0: the platform has no IO with hwid 77\n0:0 note: IOs of the platform are listed in its top "
-     "manifest\n"},
+     "error: stream_io 0: the platform has no IO with hwid 77\n"
+     "0:0 note: its IOs are 0 io_in0, 1 io_in1, 2 io_in2, 5 io_out0, 6 io_out1, 7 io_out2\n"},
     {"two IOs of one hwid", NULL, NULL, FORMATS IOS "stream_io 2\n stream_io_hwid 0\n" GAIN,
      "8:11 error: hwid 0 is used by stream_io 0 already\n4:11 note: first used here\n"},
     {"an output as input", NULL, NULL,
