@@ -65,16 +65,24 @@ check: ## format, layers, freestanding symbols, tables against docs, static anal
 	@for t in tools/gen_docs*.py; do $(PYTHON) $$t --check || exit 1; done
 	@tools/check_static.sh
 
+# Targets whose input is a text: they know its words, and begin with every text there is, samples beside the tree too.
+TEXT_FUZZ := $(filter fuzz_graphc fuzz_manifest fuzz_fmt fuzz_translate fuzz_legacy,$(FUZZ))
+TEXT_SEEDS := examples engine/node/manifests tests/golden/graph $(wildcard ../shared/corpus/graphs)
+$(GEN)/graph.dict: tests/fuzz/make_dict.py $(wildcard engine/*/*.def host_tools/graphc/*.def)
+	@mkdir -p $(GEN)
+	@$(PYTHON) $< > $@
+
 # A time per target; findings land in build/fuzz/<target>/ and make the run fail.
 SECONDS_EACH ?= 300
 fuzz: ## search with libFuzzer: make fuzz [ONLY=frame] [SECONDS_EACH=300]
 	@tools/setup.sh test
-	@$(MAKE) -j2 PROFILE=fuzz fuzz-programs
+	@$(MAKE) -j2 PROFILE=fuzz fuzz-programs $(GEN)/graph.dict
 	@for f in $(filter %$(ONLY),$(FUZZ)); do \
 		mkdir -p build/fuzz/work/$$f; echo "fuzz $$f $(SECONDS_EACH) s"; \
+		case " $(TEXT_FUZZ) " in *" $$f "*) more="-max_len=8192 -dict=$(GEN)/graph.dict $(TEXT_SEEDS)";; *) more=;; esac; \
 		build/fuzz/fuzz/$$f -max_total_time=$(SECONDS_EACH) -timeout=5 -rss_limit_mb=1024 -malloc_limit_mb=256 \
 			-print_final_stats=1 \
-			-artifact_prefix=build/fuzz/work/$$f/ build/fuzz/work/$$f tests/fuzz/corpus/$${f#fuzz_} \
+			-artifact_prefix=build/fuzz/work/$$f/ build/fuzz/work/$$f tests/fuzz/corpus/$${f#fuzz_} $$more \
 			>build/fuzz/work/$$f.log 2>&1 || { tail -n 30 build/fuzz/work/$$f.log; exit 1; }; \
 		grep -E 'stat::number_of_executed_units|stat::peak_rss_mb' build/fuzz/work/$$f.log; \
 	done

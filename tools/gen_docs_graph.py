@@ -9,7 +9,8 @@ import sys
 DOC = "docs/GRAPH_LANGUAGE.md"
 GRAPH = "host_tools/graphc/graph_tags.def"
 MANIFEST = "engine/board/manifest_tags.def"
-WHERE = {"TOP": "graph", "ANY": "anywhere", "FORMAT": "format", "IO": "stream_io", "NODE": "node",
+BASE = "engine/base/"
+WHERE = {"TOP": "graph, sub-graph", "MAIN": "graph", "ANY": "anywhere", "FORMAT": "format", "IO": "stream_io", "NODE": "node",
          "CODE": "node, script", "ARC": "arc"}
 
 
@@ -81,10 +82,62 @@ def manifest(kind):
                  [f"| {code(t)} | {cell(v)} | {cell(d)} | {cell(x)} |" for t, v, d, x in out])
 
 
+def names_of(path, alias):
+    """What else is written for a name or a code: code or name to spellings."""
+    out = {}
+    for macro, a in rows(path):
+        if macro == alias:
+            out.setdefault(a[1], []).append(a[0])
+    return out
+
+
+def raw_types():
+    other = names_of(BASE + "raw_types.def", "TW_RAW_ALIAS")
+    lines = []
+    for macro, a in rows(BASE + "raw_types.def"):
+        if macro == "TW_RAW":
+            code_, name, bits, computed = a
+            also = ", ".join(code(n) for n in other.get(name, []))
+            lines.append(f"| {code_} | `{name}` | {bits if bits != '0' else ''} | {'yes' if computed == '1' else ''} | {also} |")
+    return table("| code | name | bits | computed with | also |", lines)
+
+
+def factor(num, den, offset):
+    text = num if den == "1" else f"{num}/{den}"
+    return text + ("" if offset == "0" else f", {int(offset):+d}")
+
+
+def units():
+    found = [a for macro, a in rows(BASE + "units.def") if macro == "TW_UNIT"]
+    text_of = {a[0]: a[1] for a in found}
+    lines = []
+    for code_, text, name, primary, num, den, offset, kind in found:
+        same = primary == code_
+        note = {"LOG": "logarithm", "APPROX": "for a sine"}.get(kind, "")
+        lines.append(f"| {code_} | {code(text)} | `{name}` | {'' if same else text_of[primary]} | "
+                     f"{'' if same else factor(num, den, offset)} | {note} |")
+    return table("| code | unit | name | primary | times | |", lines)
+
+
+def domains():
+    other = names_of(BASE + "domains.def", "TW_DOMAIN_ALIAS")
+    lines = []
+    for macro, a in rows(BASE + "domains.def"):
+        if macro == "TW_DOMAIN":
+            lines.append(f"| {a[0]} | `{a[1]}` | {', '.join(code(n) for n in other.get(a[0], []))} |")
+    return table("| code | domain | also |", lines)
+
+
+def channels():
+    return table("| bit | name | loudspeaker |", [f"| {a[0]} | `{a[1]}` | {a[2]} |"
+                                                 for macro, a in rows(BASE + "channels.def") if macro == "TW_CHANNEL"])
+
+
 def main():
     old = open(DOC).read()
     new = old
-    for name, text in (("graph", graph()), ("node", manifest("NODE")), ("io", manifest("IO"))):
+    for name, text in (("graph", graph()), ("node", manifest("NODE")), ("io", manifest("IO")),
+                       ("raw", raw_types()), ("units", units()), ("domains", domains()), ("channels", channels())):
         mark = re.compile(rf"(<!-- table {name} -->\n).*?(<!-- end -->)", re.S)
         if not mark.search(new):
             sys.exit(f"{DOC}: no <!-- table {name} -->")

@@ -45,3 +45,10 @@ const char *tw_status_name(uint32_t status);
     } while (0)
 
 #define TW_COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Before a function in which a fuzzer has nothing to find and would spend its time watching every comparison. */
+#ifdef __clang__
+#define TW_UNTRACED __attribute__((noinline, no_sanitize("coverage")))
+#else
+#define TW_UNTRACED
+#endif

@@ -112,14 +112,29 @@ static tw_manifest_kind_t kind_of_list(const head_t *h, unsigned at)
         return TW_KIND_TOP_PROCESSORS; /* "3 processors", "6 shared memories" */
     }
     const tw_tok_t *file = h->toks[at] > 1 ? &h->tok[at][1] : first(h, at);
-    if (has(file, "platform_manifest")) {
-        return TW_KIND_FILES;
-    }
     /* rows of IOs: "path file index processors clock" here, "path file index" in the lists of files */
     const unsigned row = at + 2;
     const bool is_row = row < h->n && h->toks[row] > 2 && numbers(h, row) == 1 && is_number(&h->tok[row][2]);
     const bool is_short = is_row && (h->toks[row] < 5 || !is_number(&h->tok[row][3]) || !is_number(&h->tok[row][4]));
+    if (has(file, "platform_manifest")) {
+        return is_row && !is_short ? TW_KIND_TOP : TW_KIND_FILES;
+    }
     return is_short && !has(file, "procmap") ? TW_KIND_FILES : TW_KIND_TOP;
+}
+
+/* "1 this", "2 that", "3 ..": an explanation of something. */
+static bool is_numbered_list(const head_t *h)
+{
+    int64_t begin, v;
+    if (h->n < 4 || !tw_tok_int(first(h, 0), &begin) || begin < 0 || begin > 1) {
+        return false;
+    }
+    for (unsigned i = 1; i < 4; i++) {
+        if (!tw_tok_int(first(h, i), &v) || v != begin + i || numbers(h, i) > 1) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static tw_manifest_kind_t kind_of_numbers(const head_t *h)
@@ -135,10 +150,19 @@ static tw_manifest_kind_t kind_of_numbers(const head_t *h)
     if (a == 2 && (b == 4 || b == 5) && numbers(h, 2) >= 1) {
         return TW_KIND_PLATFORM;
     }
+    if (is_numbered_list(h)) {
+        return TW_KIND_DOCUMENT;
+    }
     if ((a == 3 || a == 4) && (b >= 9 || (b == 3 && tw_tok_is(&h->tok[0][2], "0")))) {
         return TW_KIND_PROCMAP;
     }
     return TW_KIND_UNKNOWN;
+}
+
+/* Where arcs and memory went: "ARC0 @= 0 0", "memory bank(0) address= 444". */
+static bool is_memory_listing(const head_t *h)
+{
+    return begins(first(h, 0), "ARC") && h->toks[0] > 1 && tw_tok_is(&h->tok[0][1], "@=");
 }
 
 /* ---- texts that begin with a name --------------------------------------------- */
@@ -171,7 +195,7 @@ tw_manifest_kind_t tw_manifest_detect(const char *text, size_t n)
     if (h.n == 0) {
         return TW_KIND_EMPTY;
     }
-    if (begins(tok, "//") || (begins(tok, "0x") && tok->n == 10)) {
+    if (begins(tok, "//") || (begins(tok, "0x") && tok->n == 10) || is_memory_listing(&h)) {
         return TW_KIND_LISTING;
     }
     if (is_graph_word(tok)) {

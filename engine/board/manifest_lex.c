@@ -70,13 +70,14 @@ static const char *skip_blanks(const char *p, const char *eol)
 bool tw_text_line(tw_text_t *t)
 {
     for (;;) {
-        if (t->line > 0) {
+        if (t->row > 0) {
             if (t->eol == t->end) {
                 return false;
             }
             t->bol = t->eol + 1;
         }
-        t->line++;
+        t->row++;
+        t->line = t->map != NULL ? t->map[t->row - 1] & ~TW_LINE_SAME : t->row;
         t->p = t->bol;
         const char *nl = t->bol < t->end ? memchr(t->bol, '\n', (size_t)(t->end - t->bol)) : NULL;
         t->eol = nl != NULL ? nl : t->end;
@@ -338,7 +339,8 @@ void tw_diag(tw_diags_t *d, bool warning, const char *file, unsigned line, unsig
 
 static tw_diag_t at_token(const tw_text_t *t, const tw_tok_t *tok, bool warning)
 {
-    const bool whole_line = tok == NULL;
+    const bool moved = t->map != NULL && t->row > 0 && (t->map[t->row - 1] & TW_LINE_SAME) == 0;
+    const bool whole_line = tok == NULL || moved;
     return (tw_diag_t){
         .line = t->line, .col = whole_line ? 0 : tok->col, .len = whole_line ? 0 : tok->n, .warning = warning};
 }
@@ -412,7 +414,7 @@ void tw_diag_summary(const tw_diags_t *d, char *out, size_t size)
  * other's place are one edit. Three rows of the usual table, by turns.
  */
 #define WORD_MAX 40u
-static unsigned edits(const tw_tok_t *tok, const char *word, size_t n)
+TW_UNTRACED static unsigned edits(const tw_tok_t *tok, const char *word, size_t n)
 {
     unsigned rows[3][WORD_MAX + 1];
     for (unsigned j = 0; j <= n; j++) {
@@ -580,11 +582,11 @@ static const char *other_case(const tw_tok_t *tok, tw_name_fn names, char *text,
     return NULL;
 }
 
-/* The name meant instead of one that is none, or NULL. */
-static const char *near_name(const tw_tok_t *tok, tw_name_fn names, char *text, size_t size)
+const char *tw_near_code(const tw_tok_t *tok, tw_name_fn names, char *text, size_t size)
 {
     const char *list[TW_UNIT_COUNT];
-    const bool raw = names == tw_raw_find, unit = names == tw_unit_find, domain = names == tw_domain_find;
+    const bool raw = names == tw_raw_find, unit = names == tw_unit_find || names == tw_unit_find_name,
+               domain = names == tw_domain_find;
     const uint32_t n = raw ? TW_RAW_COUNT : unit ? TW_UNIT_COUNT : domain ? TW_DOMAIN_COUNT : 0;
     for (uint32_t i = 0; i < n; i++) {
         list[i] = raw ? tw_raw_name(i) : unit ? tw_unit_text(i) : tw_domain_text(i);
@@ -602,7 +604,7 @@ bool tw_take_code(tw_text_t *t, const char *what, tw_name_fn names, int64_t hi, 
     }
     if (!code_of(&tok, names, &d)) {
         char text[32];
-        const char *near = near_name(&tok, names, text, sizeof text);
+        const char *near = tw_near_code(&tok, names, text, sizeof text);
         tw_text_error(t, &tok, "unknown %s '%.*s'%s%s%s", what, (int)tok.n, tok.p, near ? ", did you mean '" : "",
                       near ? near : "", near ? "'?" : "");
         return false;
@@ -699,6 +701,9 @@ bool tw_take_options(tw_text_t *t, const char *what, tw_name_fn names, double lo
     }
     while (tw_text_tok(t, &tok)) {
         if (tw_tok_is(&tok, "}")) {
+            if (!braces) {
+                tw_text_warn(t, &tok, "'}' without '{'");
+            }
             closed = true;
             break;
         }
@@ -707,7 +712,10 @@ bool tw_take_options(tw_text_t *t, const char *what, tw_name_fn names, double lo
             return false;
         }
         if (!code_of(&tok, names, &v[n])) {
-            tw_text_error(t, &tok, "'%.*s' is no value for %s", (int)tok.n, tok.p, what);
+            char text[32];
+            const char *near = tw_near_code(&tok, names, text, sizeof text);
+            tw_text_error(t, &tok, "'%.*s' is no value for %s%s%s%s", (int)tok.n, tok.p, what,
+                          near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
             return false;
         }
         n++;

@@ -17,6 +17,15 @@ typedef struct tw_text_source {
 extern const tw_text_source_t tw_text_files;
 #define TW_TEXT_MAX (16u << 20)
 
+/** In tw_text_t.map: that line is the same word for word, so columns are right too. */
+#define TW_LINE_SAME 0x80000000u
+
+/**
+ * What to add to "cannot read 'path'": ", did you mean 'x'?" with the nearest name of its folder, ": there is no
+ * such file", or nothing where that is not known. @return out
+ */
+const char *tw_text_near(const tw_text_source_t *src, const char *path, char *out, size_t size);
+
 typedef struct tw_tok {
     const char *p;
     uint32_t n;
@@ -30,6 +39,9 @@ typedef struct tw_text {
     unsigned line;                   /* 1-based, 0 before the first */
     tw_diags_t *diags;
     bool fresh; /* no token of the line taken yet */
+    /* A text made from another: [row - 1] is the line there, | TW_LINE_SAME. NULL: it is its own. */
+    const uint32_t *map;
+    unsigned row; /* as line, in this text */
     /* Every token taken goes here, after a blank or, the first of a line, a newline. NULL: nowhere. */
     void (*canon)(void *ctx, const char *p, size_t n);
     void *canon_ctx;
@@ -100,8 +112,12 @@ bool tw_take_num(tw_text_t *t, const char *what, double lo, double hi, double *v
 typedef int (*tw_name_fn)(const char *name, size_t n);
 /** Take an option set "{idx v..}", "X" or "idx v..". */
 bool tw_take_options(tw_text_t *t, const char *what, tw_name_fn names, double lo, double hi, tw_options_t *o);
+/** Code of a processor architecture's name ("armv7e-m"), or -1. */
+int tw_arch_find(const char *name, size_t n);
 /** The same from numbers already taken: v[0] the index, then the list. `at` is where an error points. */
 bool tw_set_options(tw_text_t *t, const tw_tok_t *at, const char *what, const double *v, unsigned n, tw_options_t *o);
+/** The name meant instead of one that `names` does not know, or NULL; `text` may be used for it. */
+const char *tw_near_code(const tw_tok_t *tok, tw_name_fn names, char *text, size_t size);
 /** Take a number or a name. */
 bool tw_take_code(tw_text_t *t, const char *what, tw_name_fn names, int64_t hi, int64_t *v);
 

@@ -101,7 +101,7 @@ static bool read_nb_mem(reader_t *r)
     return true;
 }
 
-static int architecture(const char *name, size_t n)
+int tw_arch_find(const char *name, size_t n)
 {
     static const char *const names[] = {"any",          "armv6-m",        "armv7-m", "armv7e-m",
                                         "armv8-m.main", "armv8.1-m.main", "armv8-a"};
@@ -116,7 +116,7 @@ static int architecture(const char *name, size_t n)
 static bool read_architecture(reader_t *r)
 {
     int64_t v;
-    if (!tw_take_code(r->t, "architecture", architecture, 7, &v)) {
+    if (!tw_take_code(r->t, "architecture", tw_arch_find, 7, &v)) {
         return false;
     }
     r->m->arch = (uint8_t)v;

@@ -111,84 +111,6 @@ static tw_err_t check_payload_crc(const check_t *c)
     return TW_OK;
 }
 
-static bool symbol_char(uint8_t ch)
-{
-    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') || ch == '_' || ch == '.' ||
-           ch == '/' || ch == '-';
-}
-
-static bool symbol_index_ok(const check_t *c, uint32_t kind, uint32_t index)
-{
-    switch (kind) {
-    case TW_SYM_NODE:
-        return index < c->n.nodes;
-    case TW_SYM_ARC:
-        return index < c->n.arcs;
-    case TW_SYM_IO:
-        return index < c->n.ios;
-    case TW_SYM_SCRIPT:
-        return index < c->n.scripts;
-    case TW_SYM_GRAPH:
-        return index == 0;
-    default:
-        return false;
-    }
-}
-
-static tw_err_t check_symbols(const check_t *c, uint32_t at, uint32_t bytes)
-{
-    uint32_t order = 0; /* kind and index of the entry before */
-    for (uint32_t k = 0; k < bytes;) {
-        const uint8_t *entry = c->img + at + k;
-        if (bytes - k < 5 || entry[1] == 0 || entry[1] > TW_SYMBOL_MAX || entry[1] > bytes - k - 4) {
-            return check_refuse(c, TW_E_IMG_EXT, SEC(EXT), at + k);
-        }
-        const uint32_t index = tw_get_le16(entry + 2), now = (uint32_t)entry[0] << 16 | index;
-        if (!symbol_index_ok(c, entry[0], index) || now <= order) {
-            return check_refuse(c, TW_E_IMG_EXT, SEC(EXT), at + k);
-        }
-        for (uint32_t i = 0; i < entry[1]; i++) {
-            if (!symbol_char(entry[4 + i])) {
-                return check_refuse(c, TW_E_IMG_EXT, SEC(EXT), at + k + 4 + i);
-            }
-        }
-        order = now;
-        k += 4u + entry[1];
-    }
-    return TW_OK;
-}
-
-/* Critical means "do not run me without understanding this"; of the known types only names are
- * understood by this loader, and a signature can only be honoured when a key is provisioned. */
-static tw_err_t check_ext_one(const check_t *c, uint32_t at, uint32_t type, bool critical, uint32_t bytes)
-{
-    if (type == TW_EXT_SYMB) {
-        return check_symbols(c, at + 8, bytes);
-    }
-    if (critical) {
-        return check_refuse(c, type == TW_EXT_SIGN ? TW_E_IMG_SIGNATURE : TW_E_IMG_EXT, SEC(EXT), at);
-    }
-    return TW_OK;
-}
-
-static tw_err_t check_ext(const check_t *c)
-{
-    const tw_img_section_t ext = tw_img_section(c->img, TW_SEC_EXT);
-    for (uint32_t k = 0; k + 8 <= ext.bytes;) {
-        const uint32_t at = ext.at + k, type = tw_img_word(c->img, at, 0), word = tw_img_word(c->img, at, 1);
-        const uint32_t bytes = tw_bits(word, TW_EXT_BYTES);
-        if (type == 0) {
-            break; /* padding of the section */
-        }
-        if (bytes > ext.bytes - k - 8) {
-            return check_refuse(c, TW_E_IMG_EXT, SEC(EXT), at);
-        }
-        TW_TRY(check_ext_one(c, at, type, tw_bits(word, TW_EXT_CRITICAL), bytes));
-        k += 8u + tw_round_up(bytes, 4);
-    }
-    return TW_OK;
-}
-
 /* How many nodes and arcs the kind of image numbers, and whether this device takes the wide kind. */
 static tw_err_t check_kind(const check_t *c)
 {
@@ -392,6 +314,7 @@ static tw_err_t check_all(const check_t *c)
     TW_TRY(check_records(c));
     TW_TRY(check_nodes(c));
     TW_TRY(check_memory(c));
+    TW_TRY(check_fills(c));
     TW_TRY(check_arcs(c));
     TW_TRY(check_loops(c));
     TW_TRY(check_scripts(c));

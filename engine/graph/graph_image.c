@@ -67,23 +67,32 @@ double img_mem_need(const tw_node_desc_t *d, uint32_t m, const tw_format_t *cons
     return bytes;
 }
 
+uint32_t img_ext(const uint8_t *img, uint32_t type, uint32_t *bytes)
+{
+    const tw_img_section_t ext = tw_img_section(img, TW_SEC_EXT);
+    uint32_t at = ext.at, found, payload;
+    while (tw_img_next_ext(img, &at, ext.at + ext.bytes, &found, &payload, bytes)) {
+        if (found == type) {
+            return payload;
+        }
+    }
+    *bytes = 0;
+    return 0;
+}
+
 /* Entries rise by kind and index, so a look ends at the first one beyond. */
 const char *tw_graph_symbol(const uint8_t *img, uint32_t kind, uint32_t index, uint32_t *n)
 {
-    const tw_img_section_t ext = tw_img_section(img, TW_SEC_EXT);
-    uint32_t at = ext.at, type, payload, bytes;
-    while (tw_img_next_ext(img, &at, ext.at + ext.bytes, &type, &payload, &bytes)) {
-        for (uint32_t k = 0; type == TW_EXT_SYMB && k < bytes;) {
-            const uint8_t *entry = img + payload + k;
-            if (entry[0] == kind && tw_get_le16(entry + 2) == index) {
-                *n = entry[1];
-                return (const char *)entry + 4;
-            }
-            if (entry[0] > kind) {
-                return NULL;
-            }
-            k += 4u + entry[1];
+    uint32_t bytes;
+    const uint32_t payload = img_ext(img, TW_EXT_SYMB, &bytes);
+    for (uint32_t k = 0; k < bytes;) {
+        const uint8_t *entry = img + payload + k;
+        const uint32_t at = tw_get_le16(entry + 2);
+        if (entry[0] > kind || (entry[0] == kind && at >= index)) {
+            *n = entry[1];
+            return entry[0] == kind && at == index ? (const char *)entry + 4 : NULL;
         }
+        k += 4u + entry[1];
     }
     return NULL;
 }

@@ -57,14 +57,30 @@ static bool place_banks(tw_graph_t *g, taker_t *t)
     return t->missing == 0;
 }
 
+/* `pattern` from its first byte on. */
+static void fill_bytes(uint8_t *to, uint32_t bytes, uint32_t word)
+{
+    uint8_t pattern[4];
+    tw_put_le32(pattern, word);
+    for (uint32_t i = 0; i < bytes; i++) {
+        to[i] = pattern[i & 3u];
+    }
+}
+
 static void fill_bank(const tw_graph_t *g, uint32_t bank)
 {
     const uint32_t at = tw_img_record(g->img, TW_SEC_BANKS, bank, TW_BANK_WORDS);
     const uint32_t bytes = tw_img_word(g->img, at, 1) + tw_img_word(g->img, at, 2);
-    uint8_t pattern[4];
-    tw_put_le32(pattern, tw_img_word(g->img, at, 3));
-    for (uint32_t i = 0; i < bytes; i++) {
-        g->banks[bank][i] = pattern[i & 3u];
+    fill_bytes(g->banks[bank], bytes, tw_img_word(g->img, at, 3));
+}
+
+static void apply_fills(const tw_graph_t *g)
+{
+    uint32_t bytes;
+    const uint32_t payload = img_ext(g->img, TW_EXT_INIT, &bytes);
+    for (uint32_t at = payload; at < payload + bytes; at += 4u * TW_INIT_WORDS) {
+        const int bank = img_bank(g->img, tw_bits(tw_img_word(g->img, at, 0), TW_INIT0_VID));
+        fill_bytes(g->banks[bank] + tw_img_word(g->img, at, 1), tw_img_word(g->img, at, 2), tw_img_word(g->img, at, 3));
     }
 }
 
@@ -271,6 +287,7 @@ static bool take_all(tw_graph_t *g, taker_t *t)
     for (uint32_t i = 0; i < g->n_banks; i++) {
         fill_bank(g, i);
     }
+    apply_fills(g);
     for (uint32_t i = 0; i < g->n_arcs; i++) {
         decode_arc(g, i);
     }

@@ -10,6 +10,9 @@
 /** Arrays start on this alignment; banks on theirs if it is larger. */
 #define TW_BANK_ALIGN 16u
 
+/** Byte offset of the payload of the first extension of a type, 0 when there is none. The chain in front of it was
+ *  checked. */
+uint32_t img_ext(const uint8_t *img, uint32_t type, uint32_t *bytes);
 /** Index of the bank with this VID, or -1. */
 int img_bank(const uint8_t *img, uint32_t vid);
 void img_format(const uint8_t *img, uint32_t index, tw_format_t *out);
@@ -38,6 +41,11 @@ typedef struct check {
 tw_err_t check_refuse(const check_t *c, tw_err_t err, uint32_t section, uint32_t at);
 /** Type of a node, NULL when only structure is looked at. */
 const tw_node_desc_t *check_type_of(const check_t *c, uint32_t record);
+tw_err_t check_ext(const check_t *c);
+/** Metadata a node record names. */
+tw_err_t check_meta_of(const check_t *c, uint32_t record);
+/** Fills of INIT inside their banks; banks are checked. */
+tw_err_t check_fills(const check_t *c);
 tw_err_t check_nodes(const check_t *c);
 tw_err_t check_memory(const check_t *c);
 tw_err_t check_arcs(const check_t *c);

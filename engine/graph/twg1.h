@@ -248,5 +248,26 @@ typedef enum tw_section {
 #define TW_EXT_BYTES 30, 0
 /* SYMB payload: entries {u8 kind, u8 length, u16 index, name bytes without NUL}, unpadded,
  * in rising (kind, index) order; names unique per kind, 1..31 bytes of [A-Za-z0-9_./-]. */
+/* META payload: word 0, then that many tables: {FNV-1a of "developer/name"; TW_MT_ROWS, TW_MT_WORDS}, and per
+ * parameter {TW_M0_*; TW_M1_*; FP64 min, max, default, step; name padded to 4}. Word 3 of a node record has the
+ * number of its table, from 1; 0 = none. */
+#define TW_MT_TABLES 15, 0
+#define TW_MT_ZERO 31, 16
+#define TW_MT_ROWS 15, 0
+#define TW_MT_WORDS 31, 16 /* of the table, its first two included */
+#define TW_META_TABLE_WORDS 2u
+#define TW_META_ROW_WORDS 10u /* without the name */
+#define TW_M0_INDEX 7, 0
+#define TW_M0_RAW 15, 8
+#define TW_M0_UNIT 23, 16
+#define TW_M0_FLAGS 31, 24 /* 1 read-only, 2 smoothed, 4 not in the block of all */
+#define TW_M1_COUNT 15, 0
+#define TW_M1_NAME 23, 16
+#define TW_M1_ZERO 31, 24
+/* INIT payload: entries {[7:0] VID; offset; bytes; pattern}, applied in order at load, after the
+ * banks were filled with their own pattern. */
+#define TW_INIT_WORDS 4u
+#define TW_INIT0_VID 7, 0
+#define TW_INIT0_ZERO 31, 8
 enum { TW_SYM_NODE = 1, TW_SYM_ARC = 2, TW_SYM_IO = 3, TW_SYM_SCRIPT = 4, TW_SYM_GRAPH = 5 };
 #define TW_SYMBOL_MAX 31u

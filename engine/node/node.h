@@ -97,6 +97,7 @@ typedef struct tw_param_desc {
     uint8_t flags;
     double min, max, dflt; /* of each element, inclusive */
     const char *name;      /* [a-z0-9_], at most 31 */
+    double step;           /* from one value to the next, 0 continuous */
 } tw_param_desc_t;
 
 /** bytes = a + b*channels(arc) + c*rate_hz(arc) + d*frame_bytes(arc) + E of the graph. */

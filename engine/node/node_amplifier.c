@@ -57,16 +57,16 @@ enum { SLOPE, GAIN, MUTE, DELAY_UP, DELAY_DOWN, GAIN_DB, GAIN_LINEAR, LEVEL_DB, 
 #define LIVE (TW_PARAM_NOT_IN_ALL | TW_PARAM_SMOOTHED)
 #define METER (TW_PARAM_NOT_IN_ALL | TW_PARAM_READ_ONLY)
 static const tw_param_desc_t rows[] = {
-    [SLOPE] = {1, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 15, SLOPE_DEFAULT, "slope"},
-    [GAIN] = {2, TW_RAW_U16, 1, TW_NODE_UNIT_ANY, TW_PARAM_SMOOTHED, 0, 0xFFF, GAIN_0DB, "gain"},
-    [MUTE] = {3, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, TW_PARAM_SMOOTHED, 0, 1, 0, "mute"},
-    [DELAY_UP] = {4, TW_RAW_U16, 1, TW_NODE_UNIT_COUNT, 0, 0, 0xFFFF, 0, "delay_up"},
-    [DELAY_DOWN] = {5, TW_RAW_U16, 1, TW_NODE_UNIT_COUNT, 0, 0, 0xFFFF, 0, "delay_down"},
-    [GAIN_DB] = {6, TW_RAW_FP32, 1, TW_NODE_UNIT_DB, LIVE, -100, 36, 0, "gain_db"},
-    [GAIN_LINEAR] = {7, TW_RAW_FP32, 1, TW_NODE_UNIT_ANY, LIVE, 0, 64, 1, "gain_linear"},
-    [LEVEL_DB] = {16, TW_RAW_FP32, 1, TW_NODE_UNIT_DB, METER, -200, 1000, -200, "level_db"},
-    [PEAK_DB] = {17, TW_RAW_FP32, 1, TW_NODE_UNIT_DB, METER, -200, 1000, -200, "peak_db"},
-    [CLIPPED] = {18, TW_RAW_U32, 1, TW_NODE_UNIT_COUNT, METER, 0, 4294967295.0, 0, "clipped"},
+    [SLOPE] = {1, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 15, SLOPE_DEFAULT, "slope", 1},
+    [GAIN] = {2, TW_RAW_U16, 1, TW_NODE_UNIT_ANY, TW_PARAM_SMOOTHED, 0, 0xFFF, GAIN_0DB, "gain", 1},
+    [MUTE] = {3, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, TW_PARAM_SMOOTHED, 0, 1, 0, "mute", 1},
+    [DELAY_UP] = {4, TW_RAW_U16, 1, TW_NODE_UNIT_COUNT, 0, 0, 0xFFFF, 0, "delay_up", 1},
+    [DELAY_DOWN] = {5, TW_RAW_U16, 1, TW_NODE_UNIT_COUNT, 0, 0, 0xFFFF, 0, "delay_down", 1},
+    [GAIN_DB] = {6, TW_RAW_FP32, 1, TW_NODE_UNIT_DB, LIVE, -100, 36, 0, "gain_db", 0},
+    [GAIN_LINEAR] = {7, TW_RAW_FP32, 1, TW_NODE_UNIT_ANY, LIVE, 0, 64, 1, "gain_linear", 0},
+    [LEVEL_DB] = {16, TW_RAW_FP32, 1, TW_NODE_UNIT_DB, METER, -200, 1000, -200, "level_db", 0},
+    [PEAK_DB] = {17, TW_RAW_FP32, 1, TW_NODE_UNIT_DB, METER, -200, 1000, -200, "peak_db", 0},
+    [CLIPPED] = {18, TW_RAW_U32, 1, TW_NODE_UNIT_COUNT, METER, 0, 4294967295.0, 0, "clipped", 1},
 };
 static const uint16_t at[] = {
     [SLOPE] = offsetof(values_t, slope),

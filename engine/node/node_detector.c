@@ -55,18 +55,18 @@ typedef struct detector {
 #define METER (TW_PARAM_NOT_IN_ALL | TW_PARAM_READ_ONLY)
 /* Defaults are preset 2. */
 static const tw_param_desc_t rows[] = {
-    {1, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 20, 10, "log2counter"},
-    {2, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 10, 3, "log2decfmask"},
-    {3, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 15, 5, "hp_shift"},
-    {4, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 15, 7, "lp_shift"},
-    {5, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 15, 1, "floor_peak_shift"},
-    {6, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 255, 0x80 | 13, "vad_rise"},
-    {7, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 255, 0x80 | 6, "vad_fall"},
-    {8, TW_RAW_U8, 1, TW_NODE_UNIT_DB, 0, 1, 60, 10, "threshold"},
-    {16, TW_RAW_FP32, 1, TW_NODE_UNIT_DB, METER, -200, 1000, -90, "floor_db"},
-    {17, TW_RAW_FP32, 1, TW_NODE_UNIT_DB, METER, -200, 1000, -90, "peak_db"},
-    {18, TW_RAW_FP32, 1, TW_NODE_UNIT_DB, METER, -200, 1000, 0, "snr_db"},
-    {19, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, METER, 0, 1, 0, "active"},
+    {1, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 20, 10, "log2counter", 1},
+    {2, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 10, 3, "log2decfmask", 1},
+    {3, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 15, 5, "hp_shift", 1},
+    {4, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 15, 7, "lp_shift", 1},
+    {5, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 15, 1, "floor_peak_shift", 1},
+    {6, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 255, 0x80 | 13, "vad_rise", 1},
+    {7, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 255, 0x80 | 6, "vad_fall", 1},
+    {8, TW_RAW_U8, 1, TW_NODE_UNIT_DB, 0, 1, 60, 10, "threshold", 1},
+    {16, TW_RAW_FP32, 1, TW_NODE_UNIT_DB, METER, -200, 1000, -90, "floor_db", 0},
+    {17, TW_RAW_FP32, 1, TW_NODE_UNIT_DB, METER, -200, 1000, -90, "peak_db", 0},
+    {18, TW_RAW_FP32, 1, TW_NODE_UNIT_DB, METER, -200, 1000, 0, "snr_db", 0},
+    {19, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, METER, 0, 1, 0, "active", 1},
 };
 static const uint16_t at[] = {
     offsetof(values_t, log2counter), offsetof(values_t, log2decfmask),     offsetof(values_t, hp_shift),

@@ -54,19 +54,19 @@ typedef struct filter {
 
 /* Biquads default to the bypass {1, 0, 0, 0, 0}, which one number cannot say. */
 static const tw_param_desc_t rows_q15[] = {
-    {1, TW_RAW_U8, 1, TW_NODE_UNIT_COUNT, 0, 1, STAGES_MAX, 1, "stages"},
-    {2, TW_RAW_S8, 1, TW_NODE_UNIT_ANY, 0, 0, 3, 1, "post_shift"},
-    {3, TW_RAW_S16, 5, TW_NODE_UNIT_ANY, 0, -32768, 32767, 0, "biquad0"},
-    {4, TW_RAW_S16, 5, TW_NODE_UNIT_ANY, 0, -32768, 32767, 0, "biquad1"},
-    {5, TW_RAW_U8, 1, TW_NODE_UNIT_COUNT, TW_PARAM_NOT_IN_ALL, 0, HISTORY, 0, "delay"},
+    {1, TW_RAW_U8, 1, TW_NODE_UNIT_COUNT, 0, 1, STAGES_MAX, 1, "stages", 1},
+    {2, TW_RAW_S8, 1, TW_NODE_UNIT_ANY, 0, 0, 3, 1, "post_shift", 1},
+    {3, TW_RAW_S16, 5, TW_NODE_UNIT_ANY, 0, -32768, 32767, 0, "biquad0", 1},
+    {4, TW_RAW_S16, 5, TW_NODE_UNIT_ANY, 0, -32768, 32767, 0, "biquad1", 1},
+    {5, TW_RAW_U8, 1, TW_NODE_UNIT_COUNT, TW_PARAM_NOT_IN_ALL, 0, HISTORY, 0, "delay", 1},
 };
 /* post_shift keeps its place so that both blocks have the same layout. */
 static const tw_param_desc_t rows_f32[] = {
-    {1, TW_RAW_U8, 1, TW_NODE_UNIT_COUNT, 0, 1, STAGES_MAX, 1, "stages"},
-    {2, TW_RAW_S8, 1, TW_NODE_UNIT_ANY, 0, 0, 0, 0, "post_shift"},
-    {3, TW_RAW_FP32, 5, TW_NODE_UNIT_ANY, 0, -8, 8, 0, "biquad0"},
-    {4, TW_RAW_FP32, 5, TW_NODE_UNIT_ANY, 0, -8, 8, 0, "biquad1"},
-    {5, TW_RAW_U8, 1, TW_NODE_UNIT_COUNT, TW_PARAM_NOT_IN_ALL, 0, HISTORY, 0, "delay"},
+    {1, TW_RAW_U8, 1, TW_NODE_UNIT_COUNT, 0, 1, STAGES_MAX, 1, "stages", 1},
+    {2, TW_RAW_S8, 1, TW_NODE_UNIT_ANY, 0, 0, 0, 0, "post_shift", 1},
+    {3, TW_RAW_FP32, 5, TW_NODE_UNIT_ANY, 0, -8, 8, 0, "biquad0", 0},
+    {4, TW_RAW_FP32, 5, TW_NODE_UNIT_ANY, 0, -8, 8, 0, "biquad1", 0},
+    {5, TW_RAW_U8, 1, TW_NODE_UNIT_COUNT, TW_PARAM_NOT_IN_ALL, 0, HISTORY, 0, "delay", 1},
 };
 enum { AT_STAGES = 0, AT_POST_SHIFT = 1, AT_BIQUADS = 2 }; /* bytes in the index-256 block */
 

@@ -1,35 +1,7 @@
 /* graphc.c - the compiler as its users call it: passes in order, graph identity. */
 #include "host_tools/graphc/graphc_priv.h"
-#include <mbedtls/md.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-static void hash_more(void *ctx, const char *p, size_t n)
-{
-    (void)mbedtls_md_update(ctx, (const unsigned char *)p, n);
-}
-
-static bool parse_and_hash(g_model_t *m, const char *path, const tw_text_source_t *src)
-{
-    mbedtls_md_context_t md;
-    uint8_t digest[32];
-    mbedtls_md_init(&md);
-    bool ok =
-        mbedtls_md_setup(&md, mbedtls_md_info_from_type(MBEDTLS_MD_SHA256), 0) == 0 && mbedtls_md_starts(&md) == 0;
-    m->canon = hash_more;
-    /* cppcheck-suppress autoVariables ; taken back below, before md goes */
-    m->canon_ctx = &md;
-    if (!ok) {
-        tw_diag(m->diags, false, path, 0, 0, "SHA-256 is not available");
-    } else {
-        ok = g_parse(m, path, src) && mbedtls_md_finish(&md, digest) == 0;
-        m->uid = ok ? tw_get_le32(digest) : 0;
-    }
-    m->canon = NULL;
-    m->canon_ctx = NULL;
-    mbedtls_md_free(&md);
-    return ok;
-}
 
 static bool strict_enough(const tw_graphc_opts_t *opts, tw_diags_t *d)
 {
@@ -53,12 +25,19 @@ bool g_compile(const char *path, const tw_graphc_opts_t *opts, const tw_platform
     }
     m->platform = platform;
     m->diags = &out->diags;
-    if (parse_and_hash(m, path, src) && g_resolve(m) && g_insert(m) && g_names(m) && g_verify(m) && g_plan(m) &&
-        strict_enough(opts, m->diags)) {
-        out->image = g_emit(m, opts->sequence, &out->bytes);
+    m->include_dirs = opts->include_dirs;
+    m->n_include_dirs = opts->n_include_dirs;
+    if (g_parse(m, path, src) && g_resolve(m) && g_insert(m) && g_names(m) && g_merge_params(m) && g_verify(m) &&
+        g_plan(m) && strict_enough(opts, m->diags) && g_canon(m)) {
+        out->image = g_emit(m, opts->sequence != 0 ? opts->sequence : m->control.sequence, &out->bytes);
+        if (out->image != NULL && !g_identify(m, out->image, out->bytes)) {
+            free(out->image);
+            out->image = NULL;
+        }
         if (out->image != NULL) {
             out->report = g_report(m, out->bytes);
             out->report_json = g_report_json(m, out->bytes);
+            out->dot = opts->draw ? g_draw(m) : NULL;
         }
     }
     tw_diag_origins_end(m->diags);
@@ -109,5 +88,6 @@ void tw_graphc_free(tw_graphc_out_t *out)
     free(out->image);
     free(out->report);
     free(out->report_json);
+    free(out->dot);
     *out = (tw_graphc_out_t){0};
 }

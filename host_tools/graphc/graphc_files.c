@@ -1,18 +1,21 @@
 /* graphc_files.c - the files of a graph: found in their folder or where -I says, and each kept once. */
 #include "host_tools/graphc/graphc_parse_priv.h"
+#include "host_tools/graphc/graphc_translate.h"
 #include <stdlib.h>
 
-static bool keep(g_model_t *m, char *text, char *name, size_t size)
+static bool keep(g_model_t *m, char *text, char *name, size_t size, uint32_t *map)
 {
     const uint32_t n = m->n_texts;
     if ((n >= m->cap_texts && !g_grow(&m->texts, n, &m->cap_texts, sizeof *m->texts)) ||
         (n >= m->cap_names && !g_grow(&m->names, n, &m->cap_names, sizeof *m->names)) ||
-        (n >= m->cap_sizes && !g_grow(&m->sizes, n, &m->cap_sizes, sizeof *m->sizes))) {
+        (n >= m->cap_sizes && !g_grow(&m->sizes, n, &m->cap_sizes, sizeof *m->sizes)) ||
+        (n >= m->cap_line_maps && !g_grow(&m->line_maps, n, &m->cap_line_maps, sizeof *m->line_maps))) {
         return false;
     }
     m->texts[n] = text;
     m->names[n] = name;
     m->sizes[n] = size;
+    m->line_maps[n] = map;
     m->n_texts++;
     return true;
 }
@@ -36,14 +39,19 @@ uint32_t g_load_text(g_parser_t *p, const char *path)
     if (known != G_NONE) {
         return known;
     }
+    uint32_t *map = NULL;
     char *text = p->src->read(p->src->ctx, path, &n);
     char *name = text != NULL ? malloc(size) : NULL;
-    if (name == NULL || !keep(m, text, name, n)) {
+    if (name != NULL) {
+        memcpy(name, path, size);
+        (void)g_translate(name, &text, &n, &map, m->diags);
+    }
+    if (name == NULL || !keep(m, text, name, n, map)) {
         free(text);
         free(name);
+        free(map);
         return G_NONE;
     }
-    memcpy(name, path, size);
     return m->n_texts - 1;
 }
 
@@ -77,6 +85,9 @@ uint32_t g_take_file(g_parser_t *p, tw_tok_t *tok)
     if (!g_take_u32(p, "path index", 0, (int64_t)TW_COUNT(p->paths) - 1, &i) || !g_take_word(p, "a file name", tok)) {
         return G_NONE;
     }
+    if (p->m->syntax_only) {
+        return 0;
+    }
     if (i > 0 && !p->has_path[i]) {
         tw_text_error(p->t, tok, "path %u is not declared: set_file_path %u FOLDER", i, i);
         return G_NONE;
@@ -96,7 +107,8 @@ uint32_t g_take_file(g_parser_t *p, tw_tok_t *tok)
     }
     const uint32_t text = look_for(p, dir, file);
     if (text == G_NONE) {
-        tw_text_error(p->t, tok, "cannot read '%s'", path);
+        char near[80];
+        tw_text_error(p->t, tok, "cannot read '%s'%s", path, tw_text_near(p->src, path, near, sizeof near));
         for (unsigned k = 0; k < p->m->n_include_dirs; k++) {
             g_note(p->m, &(g_pos_t){.file = p->m->include_dirs[k]}, "nor in this folder");
         }

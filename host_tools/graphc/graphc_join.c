@@ -115,6 +115,16 @@ static void add_tags(g_arc_t *a, const g_arc_t *inner)
         a->crumb_in = inner->crumb_in;
         a->crumb_out = inner->crumb_out;
     }
+    if (!a->has_data) {
+        a->has_data = inner->has_data;
+        a->data_pos = inner->data_pos;
+        a->data_at = inner->data_at;
+        a->data_bytes = inner->data_bytes;
+    }
+    if (a->name[0] == 0) {
+        memcpy(a->name, inner->name, sizeof a->name);
+    }
+    a->fill_pattern = a->fill_pattern != 0 ? a->fill_pattern : inner->fill_pattern;
     a->flush = a->flush != 0 ? a->flush : inner->flush;
     a->delay = a->delay != 0 ? a->delay : inner->delay;
     a->jitter = a->jitter < 1.0 || a->jitter > 1.0 ? a->jitter : inner->jitter;
@@ -225,6 +235,34 @@ static void join_arcs(join_t *j)
     free(j->todo);
 }
 
+/* ---- contents ------------------------------------------------------------------------------ */
+
+static bool all_zero(const uint8_t *p, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (p[i] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Contents are frames that are there before the first is produced, so they are a delay. */
+static void delay_by_contents(g_model_t *m, g_arc_t *a)
+{
+    const uint32_t frame = m->formats[a->from.format].frame_bytes;
+    if (a->data_bytes % frame != 0) {
+        g_error(m, &a->data_pos, "%u bytes are no whole number of the producer's frames of %u bytes", a->data_bytes,
+                frame);
+    } else if (a->delay == 0) {
+        a->delay = a->data_bytes / frame;
+    } else if (a->data_bytes / frame > a->delay) {
+        g_error(m, &a->data_pos, "%u frames, but arc_delay says %u", a->data_bytes / frame, a->delay);
+    }
+    /* zeros are what a delay is without contents, and every image has one text */
+    a->has_data = !all_zero(m->aside + a->data_at, a->data_bytes);
+}
+
 /* ---- scripts ------------------------------------------------------------------------------ */
 
 /* Code of a sub-graph calls its own script k: the word gets the number the script has in the image. */
@@ -253,6 +291,7 @@ static void renumber_calls(g_parser_t *p, const g_script_t *s, const uint32_t *p
 static void number_scripts(g_parser_t *p, uint32_t *place)
 {
     g_model_t *m = p->m;
+    const uint32_t *own = p->locals[0].script_of, by = m->control.debug_by;
     uint32_t n = 0;
     for (uint32_t s = 0; s < m->n_scopes; s++) {
         const uint32_t base = n;
@@ -267,6 +306,10 @@ static void number_scripts(g_parser_t *p, uint32_t *place)
         if (m->scripts[i].id == G_NONE) {
             place[i] = n++;
         }
+    }
+    if (by > 0 && own[by] != G_NONE) { /* the device calls the first */
+        place[own[0]] = by;
+        place[own[by]] = 0;
     }
 }
 
@@ -302,7 +345,7 @@ static void join_scripts(g_parser_t *p)
     }
     number_scripts(p, place);
     for (uint32_t i = 0; i < m->n_scripts; i++) {
-        if (m->scripts[i].scope > 0) {
+        if (m->scripts[i].scope > 0 || m->control.debug_by > 0) {
             renumber_calls(p, &m->scripts[i], place);
         }
     }
@@ -313,11 +356,18 @@ void g_join(g_parser_t *p)
 {
     g_model_t *m = p->m;
     join_t j = {.p = p, .m = m};
-    m->control.subgraphs = m->n_scopes - 1;
-    if (m->n_scopes > 1) {
+    if (m->n_scopes > 1) { /* else what a flattened text says */
+        m->control.subgraphs = m->n_scopes - 1;
         join_arcs(&j);
     }
-    if (m->n_scripts > 0) {
+    for (uint32_t i = 0; i < m->n_arcs; i++) {
+        if (m->arcs[i].has_data) {
+            delay_by_contents(m, &m->arcs[i]);
+        }
+    }
+    if (m->control.debug_by > 0 && p->locals[0].script_of[m->control.debug_by] == G_NONE) {
+        tw_diag(m->diags, false, m->names[0], 0, 0, "debug_script %u is not declared", m->control.debug_by);
+    } else if (m->n_scripts > 0) {
         join_scripts(p);
     }
 }

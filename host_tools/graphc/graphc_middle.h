@@ -1,5 +1,6 @@
 /* graphc_middle.h - what resolve, insert and plan have in common: ports, streams, new arcs. */
 #pragma once
+#include "engine/node/node.h"
 #include "host_tools/graphc/graphc_priv.h"
 
 /** Does the option set hold the value? */
@@ -40,3 +41,18 @@ const tw_node_manifest_t *g_find_type(const g_model_t *m, const char *name, size
 
 /** m->order and m->place. @return false after an error */
 bool g_schedule(g_model_t *m);
+
+/* graphc_device.c: the device's node library */
+/** A format as a device decodes it from the image. */
+tw_format_t g_device_format(const g_format_t *f);
+/** The installed node type in this version, or NULL. */
+const tw_node_desc_t *g_device_type(const g_node_t *n);
+/**
+ * Bytes each memory block needs beyond its formula for these formats together.
+ * @return TW_OK, or what the device would refuse, with the arc's position in *slot
+ */
+tw_err_t g_device_memory(const g_model_t *m, const g_node_t *n, uint32_t extra[TW_MAX_NODE_MEM], uint32_t *slot);
+/** The same refusal as an error at the arc. */
+void g_verify_formats(g_model_t *m, const g_node_t *n);
+/** One warning for each node type that is described but not installed. */
+void g_verify_installed(g_model_t *m);

@@ -152,6 +152,7 @@ void g_model_free(g_model_t *m)
     for (uint32_t i = 0; i < m->n_texts; i++) {
         free(m->texts[i]);
         free(m->names[i]);
+        free(m->line_maps[i]);
     }
     for (uint32_t i = 0; i < m->n_scripts; i++) {
         free(m->scripts[i].code);
@@ -159,6 +160,7 @@ void g_model_free(g_model_t *m)
     free(m->texts);
     free(m->names);
     free(m->sizes);
+    free(m->line_maps);
     free(m->formats);
     free(m->ios);
     free(m->nodes);
@@ -170,7 +172,12 @@ void g_model_free(g_model_t *m)
     }
     free(m->scopes);
     free(m->insertions);
+    free(m->plans);
+    free(m->spills);
+    free(m->meta);
     free(m->params);
+    free(m->aside);
+    free(m->sets);
     free(m->node_hash);
     free(m->order);
     free(m->place);

@@ -3,9 +3,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Names given so far, to tell a second one apart: a hash of slots, index + 1. */
+/* Names given so far, and the number to try next when a name is wanted again: hundreds of long ones are one
+ * when they are cut, and each search from the beginning would take longer than the last.
+ */
+typedef struct given {
+    const char *name; /* NULL: free */
+    uint32_t next;
+} given_t;
 typedef struct taken {
-    const char **slots;
+    given_t *slots;
     uint32_t size;
 } taken_t;
 
@@ -16,32 +22,40 @@ static bool taken_open(taken_t *t, uint32_t n)
     return t->slots != NULL;
 }
 
-/* Enter a name; false when it is there already. */
-static bool taken_add(taken_t *t, const char *name)
+/* Where the name is, or would be. */
+static given_t *taken_find(const taken_t *t, const char *name)
 {
     uint32_t at = 2166136261u;
     for (const char *p = name; *p != 0; p++) {
         at = (at ^ (uint8_t)*p) * 16777619u;
     }
     for (;; at++) {
-        const char **slot = &t->slots[at & (t->size - 1)];
-        if (*slot == NULL) {
-            *slot = name;
-            return true;
-        }
-        if (strcmp(*slot, name) == 0) {
-            return false;
+        given_t *slot = &t->slots[at & (t->size - 1)];
+        if (slot->name == NULL || strcmp(slot->name, name) == 0) {
+            return slot;
         }
     }
+}
+
+/* Enter a name; false when it is there already. */
+static bool taken_add(taken_t *t, const char *name)
+{
+    given_t *slot = taken_find(t, name);
+    if (slot->name != NULL) {
+        return false;
+    }
+    *slot = (given_t){name, 2};
+    return true;
 }
 
 /* Shorten to what a symbol holds, and number it when another has the same name. */
 static void settle(taken_t *t, char *name, const char *wanted)
 {
     snprintf(name, TW_SYMBOL_MAX + 1, "%.*s", (int)TW_SYMBOL_MAX, wanted);
-    for (unsigned i = 2; !taken_add(t, name); i++) {
+    given_t *first = taken_find(t, name);
+    while (!taken_add(t, name)) {
         char suffix[12];
-        const int n = snprintf(suffix, sizeof suffix, ".%u", i);
+        const int n = snprintf(suffix, sizeof suffix, ".%u", first->next++);
         snprintf(name, TW_SYMBOL_MAX + 1, "%.*s%s", (int)TW_SYMBOL_MAX - n, wanted, suffix);
     }
 }
@@ -101,14 +115,23 @@ static bool name_arcs(g_model_t *m)
         return false;
     }
     for (uint32_t i = 0; i < m->n_arcs; i++) {
+        const g_arc_t *a = &m->arcs[i];
+        if (a->name[0] != 0 && !taken_add(&t, a->name)) {
+            g_error(m, &a->pos, "two arcs are named '%s'", a->name);
+        }
+    }
+    for (uint32_t i = 0; i < m->n_arcs; i++) {
         g_arc_t *a = &m->arcs[i];
         char wanted[160];
+        if (a->name[0] != 0) {
+            continue;
+        }
         if (a->lock) {
             snprintf(wanted, sizeof wanted, "lock.%s", m->nodes[a->from.node].name);
         } else if (a->kind == G_ARC_NODES) {
             snprintf(wanted, sizeof wanted, "%s-%s", m->nodes[a->from.node].name, m->nodes[a->to.node].name);
         } else {
-            snprintf(wanted, sizeof wanted, "%s.%s", a->kind == G_ARC_IN ? "in" : "out", m->ios[a->io].manifest->name);
+            snprintf(wanted, sizeof wanted, "%s.%s", a->kind == G_ARC_IN ? "in" : "out", m->ios[a->io].symbol);
         }
         replace_others(wanted);
         settle(&t, a->name, wanted);
@@ -124,7 +147,16 @@ static bool name_ios(g_model_t *m)
         return false;
     }
     for (uint32_t i = 0; i < m->n_ios; i++) {
+        const g_io_t *io = &m->ios[i];
+        if (io->symbol[0] != 0 && !taken_add(&t, io->symbol)) {
+            g_error(m, &io->pos, "two IOs are named '%s'", io->symbol);
+        }
+    }
+    for (uint32_t i = 0; i < m->n_ios; i++) {
         char wanted[64];
+        if (m->ios[i].symbol[0] != 0) {
+            continue;
+        }
         snprintf(wanted, sizeof wanted, "%s", m->ios[i].manifest->name);
         replace_others(wanted);
         settle(&t, m->ios[i].symbol, wanted);
@@ -177,7 +209,7 @@ bool g_names(g_model_t *m)
 {
     const unsigned errors = m->diags->errors;
     name_graph(m);
-    if (!name_nodes(m) || !name_arcs(m) || !name_ios(m) || !name_scripts(m)) {
+    if (!name_nodes(m) || !name_ios(m) || !name_arcs(m) || !name_scripts(m)) {
         tw_diag(m->diags, false, m->names[0], 0, 0, "out of memory");
     }
     return m->diags->errors == errors;

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 
 /* Where a tag may stand, and the record its TW_GRAPH_INT fields are in. */
-enum { W_TOP, W_FORMAT, W_IO, W_NODE, W_CODE, W_ARC, W_ANY };
+enum { W_TOP, W_MAIN, W_FORMAT, W_IO, W_NODE, W_CODE, W_ARC, W_ANY };
 typedef g_control_t rec_TOP;
+typedef g_control_t rec_MAIN;
 typedef g_format_t rec_FORMAT;
 typedef g_io_t rec_IO;
 typedef g_node_t rec_NODE;
@@ -44,8 +45,9 @@ void g_start(g_parser_t *p, g_in_t in)
 static void close_record(g_parser_t *p, bool by_end)
 {
     if (p->in == IN_NODE && !by_end) {
-        g_warn(p->m, &p->block, "node without _end_, closed here");
+        g_warn(p->m, &g_node_here(p)->pos, "this node has no _end_: it is taken to end before line %u", p->t->line);
     }
+    (void)g_script_end(p);
     p->in = IN_TOP;
     p->script = G_NONE;
 }
@@ -61,19 +63,23 @@ static bool end_block(g_parser_t *p)
         }
         return true;
     case LINES_DATA:
+        return g_data_end(p);
+    case LINES_SCRIPT:
         if (!p->has_tag) {
             g_error(p->m, &p->block, "parameters without data");
-            return false;
         }
+        return p->has_tag;
+    case LINES_POOL:
+        p->has_pool = true;
         return true;
     case LINES_CODE:
-        return g_code_end(p);
     case LINES_ASM:
-        return g_asm_end(p);
     case LINES_SUBGRAPH:
         return g_subgraph_end(p);
     case LINES_FORMATS:
     case LINES_INTERFACE:
+    case LINES_MAPPING:
+    case LINES_TRACE:
     case LINES_NODE_NAME:
     case LINES_IGNORED:
         return true;
@@ -93,6 +99,7 @@ bool g_open_text(g_parser_t *p, const tw_tok_t *at, uint32_t index, const char *
     }
     p->t = &p->stack[p->depth++];
     tw_text_open(p->t, name, m->texts[index], m->sizes[index], m->diags);
+    p->t->map = m->line_maps[index];
     p->t->canon = m->canon;
     p->t->canon_ctx = m->canon_ctx;
     return true;
@@ -131,6 +138,7 @@ static void *record(g_parser_t *p, uint8_t where)
     g_model_t *m = p->m;
     switch (where) {
     case W_TOP:
+    case W_MAIN:
     case W_ANY:
         return &m->control;
     case W_FORMAT:
@@ -163,9 +171,17 @@ static bool one_value(g_parser_t *p)
 
 static bool read_tag_row(g_parser_t *p, const tw_tok_t *tok, const struct row *row)
 {
-    static const char *const owner[] = {"", "a format", "a stream_io", "a node", "a node or script", "an arc", ""};
-    if (row->where == W_TOP && (p->in == IN_NODE || p->in == IN_SCRIPT)) {
+    static const char *const owner[] = {"", "", "a format", "a stream_io", "a node", "a node or script", "an arc", ""};
+    const bool top = row->where == W_TOP || row->where == W_MAIN;
+    if (top && (p->in == IN_NODE || p->in == IN_SCRIPT)) {
         close_record(p, false);
+    }
+    if (row->where == W_MAIN && p->scope > 0) {
+        tw_text_warn(p->t, tok, "%s is the whole graph's, and has no effect in a sub-graph", row->tag);
+        tw_text_skip(p->t);
+        p->in = IN_TOP;
+        p->lines = LINES_IGNORED; /* with the rows it may have */
+        return true;
     }
     void *at = record(p, row->where);
     if (at == NULL) {
@@ -182,7 +198,11 @@ static bool read_tag_row(g_parser_t *p, const tw_tok_t *tok, const struct row *r
         tw_text_warn(p->t, tok, "%s has no effect in this version", row->tag);
         return true;
     }
-    return row->read(p);
+    if (!row->read(p)) {
+        p->lines = row->where == W_TOP && p->lines == LINES_TAGS ? LINES_IGNORED : p->lines; /* its tags have no home */
+        return false;
+    }
+    return true;
 }
 
 static bool read_tag(g_parser_t *p)
@@ -196,6 +216,12 @@ static bool read_tag(g_parser_t *p)
         const bool comment = tok.p[0] == '#' || (tok.n > 1 && memcmp(tok.p, "//", 2) == 0);
         tw_text_error(p->t, &tok, "unknown tag '%.*s'%s%s%s%s", (int)tok.n, tok.p, near ? ", did you mean '" : "",
                       near ? near : "", near ? "'?" : "", comment ? ": a comment begins with ';'" : "");
+        const tw_tok_t meant = {.p = near, .n = near != NULL ? (uint32_t)strlen(near) : 0};
+        const struct row *opens = near != NULL ? find_row(&meant) : NULL;
+        if (opens != NULL && opens->where == W_TOP && opens->what == CALL) {
+            close_record(p, true);
+            p->lines = LINES_IGNORED; /* what would be inside it */
+        }
         return false;
     }
     return read_tag_row(p, &tok, row);
@@ -217,6 +243,25 @@ static bool is_rule(const tw_tok_t *tok)
     return true;
 }
 
+static bool opens_data(const tw_tok_t *tok)
+{
+    const struct row *row = find_row(tok);
+    return row != NULL && row->read == g_read_parameters;
+}
+
+static bool data_line(g_parser_t *p)
+{
+    if (p->lines == LINES_DATA) {
+        return g_data_line(p);
+    }
+    if (p->lines == LINES_SCRIPT) {
+        return g_script_data_line(p);
+    }
+    const bool ok = p->lines == LINES_CODE ? g_code_line(p) : g_pool_line(p);
+    p->code = ok || p->code == CODE_NONE ? p->code : CODE_REFUSED; /* what is left would only repeat the error */
+    return ok;
+}
+
 static bool read_line(g_parser_t *p)
 {
     tw_tok_t tok;
@@ -225,13 +270,19 @@ static bool read_line(g_parser_t *p)
         (void)tw_text_tok(p->t, &tok);
         return end_block(p);
     }
-    const bool is_include = tw_tok_is(&tok, "include") || tw_tok_is(&tok, "_include");
+    if (p->lines != LINES_IGNORED && (tw_tok_is(&tok, "include") || tw_tok_is(&tok, "_include"))) {
+        return read_tag(p);
+    }
     switch (p->lines) {
     case LINES_TAGS:
         break;
     case LINES_DATA:
+    case LINES_SCRIPT:
     case LINES_CODE:
-        if (is_include) {
+    case LINES_POOL:
+        if ((p->lines == LINES_DATA || p->lines == LINES_SCRIPT) && opens_data(&tok)) { /* S0:L378-384 */
+            g_warn(p->m, &p->block, "block without _end_, closed where the next begins");
+            (void)end_block(p);
             break;
         }
         if (!g_is_data(p->t)) {
@@ -240,13 +291,17 @@ static bool read_line(g_parser_t *p)
             p->has_tag = true;
             return false;
         }
-        return p->lines == LINES_DATA ? g_data_line(p) : g_code_line(p);
+        return data_line(p);
     case LINES_ASM:
         return g_asm_line(p);
     case LINES_FORMATS:
         return g_format_row(p);
     case LINES_INTERFACE:
         return g_interface_row(p);
+    case LINES_MAPPING:
+        return g_mapping_row(p);
+    case LINES_TRACE:
+        return g_trace_row(p);
     case LINES_NODE_NAME:
         return g_open_node(p);
     case LINES_SUBGRAPH:
@@ -256,7 +311,7 @@ static bool read_line(g_parser_t *p)
         p->lines = LINES_TAGS; /* the older text has no end there */
         break;
     case LINES_IGNORED:
-        if (find_row(&tok) == NULL || find_row(&tok)->where != W_TOP) {
+        if (find_row(&tok) == NULL || find_row(&tok)->where > W_MAIN) {
             tw_text_skip(p->t);
             return true;
         }
@@ -334,6 +389,10 @@ static void read_scope(g_parser_t *p, uint32_t scope)
 static void free_parser(g_parser_t *p)
 {
     free(p->locals);
+    free(p->traces);
+    free(p->script_data);
+    free(p->script_bytes);
+    free(p->asm_pos);
     free(p->asm_text);
     free(p->data);
     free(p->literals);
@@ -343,15 +402,21 @@ bool g_parse(g_model_t *m, const char *path, const tw_text_source_t *src)
 {
     const unsigned errors = m->diags->errors;
     g_parser_t p = {.m = m, .src = src, .script = G_NONE};
-    m->control = (g_control_t){.sched_return = 3, .processors = 1};
+    m->control = (g_control_t){.sched_return = 3, .processors = 1, .trace_io = G_NONE};
     const uint32_t text = strlen(path) < sizeof p.dir ? g_load_text(&p, path) : G_NONE;
     if (text == G_NONE || g_add_scope(&p, 0, text, &(g_pos_t){.file = path}) == G_NONE) {
-        tw_diag(m->diags, false, path, 0, 0, "cannot read the graph '%s'", path);
+        char near[80];
+        tw_diag(m->diags, false, path, 0, 0, "cannot read the graph '%s'%s", path,
+                tw_text_near(src, path, near, sizeof near));
         free_parser(&p);
         return false;
     }
     for (uint32_t i = 0; i < m->n_scopes && !too_many(&p); i++) {
         read_scope(&p, i);
+        if (m->syntax_only) {
+            free_parser(&p);
+            return m->diags->errors == errors;
+        }
     }
     bool ok = m->diags->errors == errors;
     if (ok) {
@@ -359,6 +424,7 @@ bool g_parse(g_model_t *m, const char *path, const tw_text_source_t *src)
     }
     if (m->diags->errors == errors) {
         g_join(&p);
+        g_apply_trace(&p);
     }
     /* sub-graphs that were not joined are no graph for the passes that follow */
     ok = ok && (m->n_scopes == 1 || m->diags->errors == errors);

@@ -121,6 +121,16 @@ bool g_read_crumbs(g_parser_t *p)
     return true;
 }
 
+bool g_read_extend_addr(g_parser_t *p)
+{
+    uint32_t v;
+    if (!g_take_u32(p, "arc_extend_addr", 0, 1, &v)) {
+        return false;
+    }
+    tw_text_warn(p->t, &p->tag, "arc_extend_addr has no effect: sizes have 32 bits here");
+    return true;
+}
+
 bool g_read_arc_script(g_parser_t *p)
 {
     return g_take_script_id(p, &g_arc_here(p)->script);

@@ -30,6 +30,7 @@ bool g_read_graph_locations(g_parser_t *p)
         in_place &= v == -1;
     }
     p->m->control.location = in_place ? 3 : 0;
+    g_local_here(p)->later = true;
     if (!in_place) {
         tw_text_warn(p->t, NULL, "graph_locations other than -1: graph_location 0 is used");
     }
@@ -58,12 +59,15 @@ bool g_read_include(g_parser_t *p)
 {
     tw_tok_t tok;
     const uint32_t text = g_take_file(p, &tok);
-    if (text == G_NONE) {
-        return false;
+    if (text == G_NONE || p->m->syntax_only) {
+        p->has_tag = p->unread = true; /* as far as can be told */
+        return text != G_NONE;
     }
     for (unsigned k = 0; k < p->depth; k++) {
         if (strcmp(p->stack[k].file, p->m->names[text]) == 0) {
-            tw_text_error(p->t, &tok, "'%s' includes itself", p->m->names[text]);
+            tw_text_error(p->t, &tok,
+                          k + 1 == p->depth ? "'%s' includes itself" : "'%s' is included by itself, by way of others",
+                          p->m->names[text]);
             return false;
         }
     }
@@ -79,17 +83,43 @@ bool g_read_include(g_parser_t *p)
     return true;
 }
 
-bool g_read_memory_mapping(g_parser_t *p)
+bool g_read_debug_script(g_parser_t *p)
+{
+    return g_take_u32(p, "script", 0, G_SCRIPTS_MAX - 1, &p->m->control.debug_by);
+}
+
+bool g_read_dialect(g_parser_t *p)
+{
+    const g_model_t *m = p->m;
+    g_local_t *l = g_local_here(p);
+    uint32_t year;
+    if (!g_take_u32(p, "graph_dialect", 2024, 2025, &year)) {
+        return false;
+    }
+    if (m->n_formats > l->first_format) {
+        (void)g_fail(p, NULL, "graph_dialect stands before the first format");
+        g_note(p->m, &m->formats[l->first_format].pos, "this one was read already");
+        return false;
+    }
+    l->dialect = year;
+    return true;
+}
+
+/* VID new-VID start bytes */
+bool g_mapping_row(g_parser_t *p)
 {
     g_model_t *m = p->m;
     uint32_t orig, vid;
-    g_map_t map = {.pos = g_here(p, &p->tag)};
+    tw_tok_t at;
+    (void)tw_text_peek(p->t, &at);
+    g_map_t map = {.pos = g_here(p, p->lines == LINES_MAPPING ? &at : &p->tag)};
     if (!g_take_u32(p, "VID", 0, 254, &orig) || !g_take_u32(p, "new VID", 0, 254, &vid) ||
         !g_take_u32(p, "start", 0, 0xFFFFFFFF, &map.start) || !g_take_u32(p, "length", 1, 0xFFFFFFFF, &map.bytes)) {
         return false;
     }
     if (map.start % 4 != 0 || map.bytes % 4 != 0) {
-        return g_fail(p, NULL, "start and length are multiples of 4");
+        g_error(m, &map.pos, "start and length are multiples of 4");
+        return false;
     }
     if (m->n_maps >= m->cap_maps && !g_grow(&m->maps, m->cap_maps, &m->cap_maps, sizeof *m->maps)) {
         return g_fail(p, NULL, "out of memory");
@@ -97,5 +127,17 @@ bool g_read_memory_mapping(g_parser_t *p)
     map.orig = (uint8_t)orig;
     map.vid = (uint8_t)vid;
     m->maps[m->n_maps++] = map;
+    return true;
+}
+
+bool g_read_memory_mapping(g_parser_t *p)
+{
+    return g_mapping_row(p);
+}
+
+bool g_read_mapping_rows(g_parser_t *p)
+{
+    g_start(p, IN_TOP);
+    p->lines = LINES_MAPPING;
     return true;
 }

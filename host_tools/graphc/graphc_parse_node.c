@@ -1,6 +1,5 @@
 /* graphc_parse_node.c - tags of nodes, their memory and their boot parameters. */
 #include "host_tools/graphc/graphc_parse_priv.h"
-#include <stdlib.h>
 
 static bool read_node_header(g_parser_t *p)
 {
@@ -67,37 +66,117 @@ g_node_t *g_node_here(g_parser_t *p)
 
 bool g_read_node_name(g_parser_t *p)
 {
-    tw_tok_t tok;
-    char name[TW_SYMBOL_MAX + 1];
-    if (!g_take_symbol(p, &tok) || !tw_tok_copy(&tok, name, sizeof name)) {
-        return false;
-    }
-    g_mangle(g_node_here(p)->name, p->m->scopes[p->scope].name, name);
-    return true;
+    return g_take_name_here(p, g_node_here(p)->name);
 }
 
-static bool take_block(g_parser_t *p, uint32_t *block)
+static void name_block(g_node_t *n, uint32_t block, const g_pos_t *pos)
+{
+    if (block + 1 > n->blocks_named) {
+        n->blocks_named = block + 1;
+        n->blocks_pos = *pos;
+    }
+}
+
+bool g_take_block(g_parser_t *p, uint32_t *block)
 {
     g_node_t *n = g_node_here(p);
-    tw_tok_t at;
-    (void)tw_text_peek(p->t, &at);
+    tw_tok_t tok;
+    (void)tw_text_peek(p->t, &tok);
+    const g_pos_t at = g_here(p, &tok);
     if (!g_take_u32(p, "memory block", 0, (int64_t)TW_COUNT(n->vid) - 1, block)) {
         return false;
     }
-    if (*block + 1 > n->blocks_named) {
-        n->blocks_named = *block + 1;
-        n->blocks_pos = g_here(p, &at);
-    }
+    name_block(n, *block, &at);
     return true;
 }
 
 bool g_read_malloc_e(g_parser_t *p)
 {
     uint32_t e, block = 0;
-    if (!g_take_u32(p, "bytes", 0, 0x7FFFFFFF, &e) || (g_more(p) && !take_block(p, &block))) {
+    if (!g_take_u32(p, "bytes", 0, 0x7FFFFFFF, &e) || (g_more(p) && !g_take_block(p, &block))) {
         return false;
     }
     g_node_here(p)->e[block] = e;
+    return true;
+}
+
+static void place_block(g_node_t *n, uint32_t block, uint8_t vid)
+{
+    n->vid[block] = vid;
+    n->vid_given |= (uint8_t)(1u << block);
+}
+
+static void copy_block(g_node_t *n, uint32_t block, uint8_t vid)
+{
+    n->copy_vid[block] = vid;
+    n->copied |= (uint8_t)(1u << block);
+}
+
+static bool refuse_swap(g_parser_t *p, const tw_tok_t *tok)
+{
+    return g_fail(p, tok,
+                  "swapped memory is refused: no device of this version restores a block after the run; place it "
+                  "with node_map_hwblock, or copy what is never written with node_map_copy");
+}
+
+/* Whole numbers of the rest of the line, as far as they go. */
+static unsigned count_numbers(const g_parser_t *p, int64_t *top)
+{
+    tw_text_t ahead = *p->t;
+    tw_tok_t tok;
+    int64_t v;
+    unsigned n = 0;
+    ahead.canon = NULL;
+    for (*top = 0; tw_text_tok(&ahead, &tok) && tw_tok_int(&tok, &v); n++) {
+        *top = v > *top ? v : *top;
+    }
+    return n;
+}
+
+/* VID, or 1xxxyyy: swap from xxx to yyy, or 2xxxyyy: copy. */
+static bool take_list_vid(g_parser_t *p, uint32_t block)
+{
+    g_node_t *n = g_node_here(p);
+    tw_tok_t tok;
+    int64_t v;
+    uint8_t home, fast;
+    if (!tw_text_peek(p->t, &tok) || !tw_tok_int(&tok, &v) || v < 1000000) {
+        return g_take_vid(p, "VID", &home) && (place_block(n, block, home), true);
+    }
+    if (v > 2254254 || v / 1000 % 1000 > 254 || v % 1000 > 254) {
+        return g_fail(p, &tok, "neither a VID nor 1xxxyyy (swap) nor 2xxxyyy (copy from VID xxx to VID yyy)");
+    }
+    if (v < 2000000) {
+        return refuse_swap(p, &tok);
+    }
+    (void)tw_text_tok(p->t, &tok);
+    if (!g_vid_here(p, &tok, (uint32_t)(v / 1000 % 1000), &home) || !g_vid_here(p, &tok, (uint32_t)(v % 1000), &fast)) {
+        return false;
+    }
+    place_block(n, block, home);
+    copy_block(n, block, fast);
+    return true;
+}
+
+/* VID0 VID1 .., the form of 2024: once, and not along with the other. */
+static bool take_vid_list(g_parser_t *p, unsigned count)
+{
+    g_node_t *n = g_node_here(p);
+    tw_tok_t tok;
+    if (count > TW_COUNT(n->vid)) {
+        return g_fail(p, NULL, "a node has at most 6 memory blocks");
+    }
+    if (n->vid_given != 0) {
+        return g_fail(p, NULL, "a list of VIDs stands alone: node_map_hwblock placed a block of this node already");
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        (void)tw_text_peek(p->t, &tok);
+        const g_pos_t at = g_here(p, &tok);
+        if (!take_list_vid(p, i)) {
+            return false;
+        }
+        name_block(n, i, &at);
+    }
     return true;
 }
 
@@ -105,18 +184,75 @@ bool g_read_map_hwblock(g_parser_t *p)
 {
     uint32_t block;
     uint8_t vid;
-    if (!take_block(p, &block) || !g_take_vid(p, "VID", &vid)) {
+    int64_t top;
+    const unsigned count = count_numbers(p, &top);
+    if (count == 1 || count > 2 || top >= 1000000) {
+        return take_vid_list(p, count);
+    }
+    if (!g_take_block(p, &block) || !g_take_vid(p, "VID", &vid)) {
         return false;
     }
-    g_node_here(p)->vid[block] = vid;
-    g_node_here(p)->vid_given |= (uint8_t)(1u << block);
+    place_block(g_node_here(p), block, vid);
     return true;
 }
 
-bool g_read_map_refused(g_parser_t *p)
+bool g_read_map_copy(g_parser_t *p)
 {
-    return g_fail(p, NULL,
-                  "copied and swapped memory is refused in this version: place the block with node_map_hwblock");
+    uint32_t block;
+    uint8_t vid;
+    if (!g_take_block(p, &block) || !g_take_vid(p, "VID", &vid)) {
+        return false;
+    }
+    copy_block(g_node_here(p), block, vid);
+    return true;
+}
+
+bool g_read_map_swap(g_parser_t *p)
+{
+    return refuse_swap(p, NULL);
+}
+
+/* ---- where and how it runs ------------------------------------------------------------- */
+
+static int find_arch(const char *name, size_t n)
+{
+    return n == 6 && memcmp(name, "script", n) == 0 ? 7 : tw_arch_find(name, n);
+}
+
+bool g_read_map_arch(g_parser_t *p)
+{
+    int64_t v;
+    if (!tw_take_code(p->t, "architecture", find_arch, 7, &v)) {
+        return false;
+    }
+    g_node_here(p)->arch = (uint8_t)v;
+    return true;
+}
+
+bool g_read_map_verbose(g_parser_t *p)
+{
+    uint32_t v;
+    if (!g_take_u32(p, "node_map_verbose", 0, 3, &v)) {
+        return false;
+    }
+    g_node_here(p)->verbose = (uint8_t)v;
+    g_node_here(p)->verbose_given = true;
+    return true;
+}
+
+bool g_read_trace_id(g_parser_t *p)
+{
+    g_node_t *n = g_node_here(p);
+    tw_tok_t at;
+    uint32_t v;
+    (void)tw_text_peek(p->t, &at);
+    n->trace_pos = g_here(p, &at);
+    if (!g_take_u32(p, "IO index", 0, 255, &v)) {
+        return false;
+    }
+    n->trace = (uint8_t)v;
+    n->trace_given = true;
+    return true;
 }
 
 bool g_read_node_script(g_parser_t *p)
@@ -125,56 +261,4 @@ bool g_read_node_script(g_parser_t *p)
     (void)tw_text_peek(p->t, &at);
     g_node_here(p)->script_pos = g_here(p, &at);
     return g_take_script_id(p, &g_node_here(p)->script);
-}
-
-bool g_read_parameters(g_parser_t *p)
-{
-    g_start(p, p->in);
-    p->lines = LINES_DATA;
-    p->has_tag = false;
-    if (p->in == IN_SCRIPT) {
-        p->lines = LINES_IGNORED;
-        return g_fail(p, NULL, "parameters of a script: write them as literals of script_code or of the assembler");
-    }
-    g_node_t *n = g_node_here(p);
-    if (n->has_params) {
-        p->lines = LINES_IGNORED;
-        return g_fail(p, NULL, "a node has one block of boot parameters");
-    }
-    n->has_params = true;
-    n->params_pos = p->block;
-    n->params_at = p->m->n_params = tw_round_up(p->m->n_params, 8);
-    return true;
-}
-
-bool g_data_line(g_parser_t *p)
-{
-    g_model_t *m = p->m;
-    g_node_t *n = g_node_here(p);
-    uint32_t used = n->params_at + n->params_bytes;
-    if (!p->has_tag) {
-        uint8_t *first = NULL;
-        uint32_t bytes = 0, cap = 0;
-        const bool ok = g_take_data(p, &first, &bytes, &cap) != NULL;
-        /* the TAG byte selects the parameter and is not part of its value */
-        n->tag = ok && first[0] != 0 ? first[0] : 256;
-        p->has_tag = true;
-        while (ok && m->cap_params < used + bytes) {
-            if (!g_grow(&m->params, m->cap_params, &m->cap_params, 1)) {
-                break;
-            }
-        }
-        if (ok && m->cap_params >= used + bytes && bytes > 1) {
-            memcpy(m->params + used, first + 1, bytes - 1);
-            used += bytes - 1;
-        }
-        free(first);
-        n->params_bytes = used - n->params_at;
-        m->n_params = used;
-        return ok;
-    }
-    const bool ok = g_take_data(p, &m->params, &used, &m->cap_params) != NULL;
-    n->params_bytes = used - n->params_at;
-    m->n_params = used;
-    return ok;
 }

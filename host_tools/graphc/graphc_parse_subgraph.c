@@ -61,7 +61,7 @@ static bool take_file(g_parser_t *p)
 {
     tw_tok_t tok;
     const uint32_t text = g_take_file(p, &tok);
-    if (text == G_NONE || uses_itself(p, text, &tok)) {
+    if (text == G_NONE || (!p->m->syntax_only && uses_itself(p, text, &tok))) {
         return false;
     }
     if (p->m->scopes[p->scope].depth >= G_SCOPE_DEPTH) {

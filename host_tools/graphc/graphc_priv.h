@@ -14,6 +14,7 @@
 #include "engine/base/bytes.h"
 #include "engine/board/manifest_lex.h"
 #include "engine/graph/twg1.h"
+#include "engine/node/node.h"
 #include "host_tools/graphc/graphc.h"
 
 #define G_FORMATS_MAX 255u /* one is kept for lock arcs */
@@ -51,6 +52,11 @@ typedef struct g_control {
     uint8_t location, debug_script, sched_return, map_vid;
     uint32_t processors;
     uint32_t subgraphs; /* instances, as written or as expanded */
+    uint32_t trace_io;  /* id in the text, index after parse; G_NONE not said */
+    uint32_t trace_level;
+    uint32_t debug_by; /* script that debug_script_fields calls; it stands first in the image */
+    uint32_t sequence; /* of a text that was decompiled */
+    uint32_t fill;     /* pattern of all banks at load */
     char name[TW_SYMBOL_MAX + 1];
 } g_control_t;
 
@@ -61,6 +67,7 @@ typedef struct g_format {
     uint16_t height, width;
     uint8_t raw, interleave, channels, ts, ts_size, unit, domain;
     double rate;
+    g_pos_t raw_pos; /* of a raw type given by number; line 0: by name, or not at all */
 } g_format_t;
 
 typedef struct g_io {
@@ -72,8 +79,10 @@ typedef struct g_io {
     bool has_hwid;
     uint32_t arc; /* after resolve */
     const tw_io_manifest_t *manifest;
+    bool placed; /* buffer_vid and buffer_at are the text's word */
+    uint8_t buffer_vid;
     uint32_t buffer_at, buffer_bytes;
-    char symbol[TW_SYMBOL_MAX + 1];
+    char symbol[TW_SYMBOL_MAX + 1]; /* stream_io_name, "" none; the symbol after names */
 } g_io_t;
 
 typedef struct g_script {
@@ -99,9 +108,14 @@ typedef struct g_node {
     uint8_t preset, proc, arch, rtos, verbose, trace;
     uint8_t vid[6];
     uint32_t e[6];
+    uint8_t copied; /* bit per block: copied to copy_vid[] before it is used */
+    uint8_t copy_vid[6];
+    bool trace_given, verbose_given;
+    g_pos_t trace_pos;
     uint32_t scope;        /* sub-graph it stands in */
     uint8_t vid_given;     /* bit per block: vid[] is the text's word, not a default */
     uint8_t placed;        /* bit per block: block_at[] is the text's word too */
+    uint8_t sized;         /* bit per block: block_bytes[] too */
     uint32_t blocks_named; /* one more than the highest block a tag spoke of */
     g_pos_t blocks_pos;
     uint32_t script; /* id in the text, G_NONE none; index after parse */
@@ -121,6 +135,8 @@ typedef struct g_node {
     /* after plan */
     uint32_t block_at[6], block_bytes[6];
     uint8_t block_vid[6];
+    uint8_t block_home[6]; /* bank of the original of a copied block */
+    uint8_t meta;          /* table of its parameters in EXT META, from 1; 0 none */
 } g_node_t;
 
 typedef struct g_end {
@@ -141,8 +157,13 @@ typedef struct g_arc {
     uint8_t underflow, overflow, crumb_in, crumb_out;
     bool by_domain, crumbs, hqos, set_buffer, lock, no_convert;
     bool vid_given, placed; /* vid, or vid and at, are the text's word */
+    bool sized;             /* bytes too */
+    uint32_t fill_pattern;  /* of the buffer at load, 0 none */
     uint32_t scope;         /* sub-graph it stands in */
     uint32_t delay, script;
+    bool has_data; /* of arc_parameters: what the first of the delay's frames hold, zeros behind */
+    g_pos_t data_pos;
+    uint32_t data_at, data_bytes; /* inside model.aside */
     double jitter;
     char name[TW_SYMBOL_MAX + 1];
     /* after plan */
@@ -156,11 +177,34 @@ typedef struct g_map {
     uint32_t start, bytes;
 } g_map_t;
 
+/* A further node_parameters block of a node, for one of its parameters. */
+typedef struct g_set {
+    g_pos_t pos;
+    uint32_t node;
+    uint16_t tag;       /* 256 = all */
+    uint32_t at, bytes; /* inside model.aside */
+} g_set_t;
+
+/* Words of a bank record that the text gives: memory_plan. */
+typedef struct g_bank_plan {
+    g_pos_t pos;
+    uint8_t vid;
+    uint32_t fixed, working;
+} g_bank_plan_t;
+
 /* A bank in use, as planned. */
 typedef struct g_bank {
     const tw_bank_manifest_t *manifest;
     uint32_t fixed, working; /* bytes */
+    uint8_t log2_align;
 } g_bank_t;
+
+/* A memory block that did not get what its manifest asks for. */
+typedef struct g_spill {
+    uint32_t node;
+    uint8_t block, vid; /* where it is */
+    char why[60];       /* "no room in fast memory" */
+} g_spill_t;
 
 /* What the compiler added, for the report and the picture. */
 typedef struct g_insertion {
@@ -178,21 +222,31 @@ typedef struct g_model {
     g_map_t *maps;
     g_scope_t *scopes;
     g_insertion_t *insertions;
+    g_set_t *sets;
+    g_bank_plan_t *plans;
+    g_spill_t *spills;
     uint8_t *params;
+    uint8_t *aside; /* data lines that are not boot parameters as they stand: contents of arcs, further blocks */
+    uint32_t n_sets, cap_sets, n_aside, cap_aside;
     uint32_t n_formats, n_ios, n_nodes, n_arcs, n_scripts, n_maps, n_params, n_scopes, n_insertions;
     uint32_t cap_formats, cap_ios, cap_nodes, cap_arcs, cap_scripts, cap_maps, cap_params, cap_scopes, cap_insertions;
+    uint32_t n_plans, cap_plans, n_spills, cap_spills;
     uint32_t n_shared;   /* scripts declared by number come first; the graph's own stand at their numbers */
     uint32_t *node_hash; /* open addressing over (scope, type, instance), node + 1, 0 empty */
     uint32_t hash_size;
     char **texts; /* kept for slices and positions */
     char **names;
     size_t *sizes;
-    uint32_t n_texts, cap_texts, cap_names, cap_sizes;
+    uint32_t **line_maps; /* of texts that were translated, see tw_text_t.map; else NULL */
+    uint32_t n_texts, cap_texts, cap_names, cap_sizes, cap_line_maps;
+    bool syntax_only; /* the one text: files it names are not read, its numbers not looked up; graphc_fmt.c */
     const char *const *include_dirs; /* where files are looked for that are not in their folder */
     unsigned n_include_dirs;
     void (*canon)(void *ctx, const char *p, size_t n); /* takes the canonical text, see tw_text_t */
     void *canon_ctx;
-    uint32_t uid;
+    uint32_t uid;  /* after g_identify() */
+    uint8_t *meta; /* EXT META as it goes into the image */
+    uint32_t n_meta;
     /* after resolve and plan */
     const tw_platform_t *platform;
     tw_diags_t *diags;
@@ -232,14 +286,28 @@ static inline uint32_t g_heap_words(const g_script_t *s)
 {
     return tw_round_up(tw_max_u32(s->heap, 1), TW_SCRIPT_MEM_UNIT / 4u);
 }
+/** Further blocks of boot parameters go over the first; after g_resolve(). */
+bool g_merge_params(g_model_t *m);
 /** What the device would refuse of scripts and boot parameters; after g_names(). */
 bool g_verify(g_model_t *m);
 /** FNV-1a-32 of "developer/name". */
 uint32_t g_node_hash(const tw_node_manifest_t *x);
+/**
+ * What the order of the text decided and the image should not show: boot parameters and the scripts of nodes take
+ * the order of the schedule. After this a graph and its decompiled text are one model. @return false after an error
+ */
+bool g_canon(g_model_t *m);
 /** @return malloc'ed image, or NULL when memory is out or it would be too large (an error was added) */
 uint8_t *g_emit(g_model_t *m, uint32_t sequence, uint32_t *bytes);
+/** Set the identity of an image that has none yet. @return false after an error */
+bool g_identify(g_model_t *m, uint8_t *img, uint32_t bytes);
+/** tw_decompile() of an image that was just made or verified. *text has `*bytes` bytes and a NUL. */
+bool g_decompile_made(const uint8_t *img, uint32_t n, const tw_platform_t *p, unsigned flags, char **text,
+                      size_t *bytes, tw_diags_t *d);
 char *g_report(const g_model_t *m, uint32_t image_bytes);
 char *g_report_json(const g_model_t *m, uint32_t image_bytes);
+/** The planned graph as Graphviz text, malloc'ed. */
+char *g_draw(const g_model_t *m);
 
 /** The whole compiler over any source of texts; `platform` is read already. */
 bool g_compile(const char *path, const tw_graphc_opts_t *opts, const tw_platform_t *platform,

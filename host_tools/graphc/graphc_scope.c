@@ -42,22 +42,35 @@ uint32_t g_add_scope(g_parser_t *p, uint32_t parent, uint32_t text, const g_pos_
     return n;
 }
 
-bool g_take_vid(g_parser_t *p, const char *what, uint8_t *vid)
+bool g_take_name_here(g_parser_t *p, char *to)
 {
-    const g_local_t *l = g_local_here(p);
-    tw_tok_t at;
-    uint32_t v;
-    (void)tw_text_peek(p->t, &at);
-    if (!g_take_u32(p, what, 0, 254, &v)) {
+    tw_tok_t tok;
+    char name[TW_SYMBOL_MAX + 1];
+    if (!g_take_symbol(p, &tok) || !tw_tok_copy(&tok, name, sizeof name)) {
         return false;
     }
+    g_mangle(to, p->m->scopes[p->scope].name, name);
+    return true;
+}
+
+bool g_vid_here(g_parser_t *p, const tw_tok_t *at, uint32_t v, uint8_t *vid)
+{
+    const g_local_t *l = g_local_here(p);
     if (p->scope > 0 && v > l->n_vids) {
-        tw_text_error(p->t, &at, "%s %u, but sub-graph %s has %u", what, v, p->m->scopes[p->scope].name, l->n_vids);
+        tw_text_error(p->t, at, "VID %u, but sub-graph %s has %u", v, p->m->scopes[p->scope].name, l->n_vids);
         g_note(p->m, &l->vids_pos, "its list of VIDs is given here");
         return false;
     }
     *vid = p->scope > 0 && v > 0 ? l->vids[v - 1] : (uint8_t)v;
     return true;
+}
+
+bool g_take_vid(g_parser_t *p, const char *what, uint8_t *vid)
+{
+    tw_tok_t at;
+    uint32_t v;
+    (void)tw_text_peek(p->t, &at);
+    return g_take_u32(p, what, 0, 254, &v) && g_vid_here(p, &at, v, vid);
 }
 
 /* ---- formats of a sub-graph that the model has already ---------------------------- */
@@ -88,10 +101,25 @@ static void share_formats(g_model_t *m, g_local_t *l)
     m->n_formats = n;
 }
 
+/* Of a text with later tags and no word on its numbering, every numeric raw type is doubtful. */
+static void doubt_raw_codes(g_model_t *m, const g_local_t *l)
+{
+    for (uint32_t i = l->first_format; i < m->n_formats && l->later && l->dialect == 0; i++) {
+        const g_format_t *f = &m->formats[i];
+        if (f->raw_pos.line > 0) {
+            g_warn(m, &f->raw_pos,
+                   "raw type %u is taken as %s, but texts with graph_locations number otherwise: write the name, or "
+                   "graph_dialect 2024 or 2025",
+                   f->raw, tw_raw_name(f->raw));
+        }
+    }
+}
+
 void g_close_scope(g_parser_t *p)
 {
     g_model_t *m = p->m;
     g_local_t *l = g_local_here(p);
+    doubt_raw_codes(m, l);
     if (p->scope > 0) {
         share_formats(m, l);
     }
@@ -151,8 +179,7 @@ static const char *nearest_node(const g_model_t *m, const g_local_t *l, const g_
     return to;
 }
 
-/* Sub-graph that the scope calls so, G_NONE none. */
-static uint32_t find_subgraph(const g_parser_t *p, uint32_t scope, const g_slice_t *name)
+uint32_t g_find_subgraph(const g_parser_t *p, uint32_t scope, const g_slice_t *name)
 {
     for (uint32_t i = scope + 1; i < p->m->n_scopes; i++) {
         const g_slice_t *n = &p->locals[i].name;
@@ -183,6 +210,18 @@ static void look_up_interface(g_parser_t *p, g_end_t *e, uint32_t sub)
     g_note(m, &l->ios_pos, "its list of interfaces is given here");
 }
 
+/* Another instance of the type, which is then no misspelling. */
+static void note_instance(g_model_t *m, const g_local_t *l, const g_slice_t *type)
+{
+    for (uint32_t i = l->first_node; i < l->end_node; i++) {
+        const g_node_t *n = &m->nodes[i];
+        if (n->type.n == type->n && memcmp(n->type.p, type->p, type->n) == 0) {
+            g_note(m, &n->pos, "%.*s %u is declared here", (int)type->n, type->p, n->inst);
+            return;
+        }
+    }
+}
+
 static void look_up_end(g_parser_t *p, uint32_t scope, g_end_t *e)
 {
     g_model_t *m = p->m;
@@ -192,15 +231,17 @@ static void look_up_end(g_parser_t *p, uint32_t scope, g_end_t *e)
     if (e->node != G_NONE) {
         return;
     }
-    const uint32_t sub = find_subgraph(p, scope, &e->type);
+    const uint32_t sub = g_find_subgraph(p, scope, &e->type);
     if (sub != G_NONE) {
         look_up_interface(p, e, sub);
         return;
     }
     char near[64];
-    const bool known = declared(m, l, &e->type) || nearest_node(m, l, &e->type, near, sizeof near) == NULL;
+    const bool shown = m->diags->n < TW_COUNT(m->diags->rows); /* else it is only counted */
+    const bool known = !shown || declared(m, l, &e->type) || nearest_node(m, l, &e->type, near, sizeof near) == NULL;
     g_error(m, &e->pos, "node %.*s %u is not declared%s%s%s", (int)e->type.n, e->type.p, e->inst,
             known ? "" : ", did you mean '", known ? "" : near, known ? "" : "'?");
+    note_instance(m, l, &e->type);
 }
 
 /* In a sub-graph the number is that of an interface, which joining the scopes replaces. */
@@ -219,6 +260,20 @@ static void look_up_io(g_parser_t *p, uint32_t scope, g_arc_t *a, g_end_t *edge)
     }
 }
 
+/* A pointer per channel is no stream that could be copied: only who sets a buffer hands them on. */
+static void check_pointers(g_model_t *m, uint32_t scope, const g_arc_t *a)
+{
+    const g_end_t *const ends[] = {&a->from, &a->to};
+    const bool edge = a->kind != G_ARC_NODES && (a->set_buffer || scope > 0);
+    for (size_t i = 0; i < TW_COUNT(ends) && m->n_formats > 0; i++) {
+        const g_end_t *e = ends[i];
+        if (m->formats[e->format].interleave == 2 && !edge && e->node != G_SUB) {
+            g_error(m, e->pos.line > 0 ? &e->pos : &a->pos,
+                    "format_interleaving 2 is for IOs that set the buffer, and for sub-graphs");
+        }
+    }
+}
+
 static void look_up_arc(g_parser_t *p, uint32_t scope, g_arc_t *a)
 {
     g_end_t *edge = a->kind == G_ARC_IN ? &a->from : a->kind == G_ARC_OUT ? &a->to : NULL;
@@ -228,9 +283,12 @@ static void look_up_arc(g_parser_t *p, uint32_t scope, g_arc_t *a)
     if (edge != &a->to) {
         look_up_end(p, scope, &a->to);
     }
+    /* no port receives and transmits: from a port to itself is the node's lock, by its name */
+    a->lock = edge == NULL && a->from.node != G_NONE && a->from.node == a->to.node && a->from.port == a->to.port;
     if (edge != NULL) {
         look_up_io(p, scope, a, edge);
     }
+    check_pointers(p->m, scope, a);
     if (a->script != G_NONE) {
         a->script = index_of(p->m, &a->pos, "script", p->locals[scope].script_of, a->script);
     }
@@ -277,16 +335,42 @@ static void look_up_list(g_parser_t *p, uint32_t sub)
     }
 }
 
+/* IO that a number of the scope's text means; an interface is followed up to it. */
+static uint32_t trace_io(g_parser_t *p, uint32_t scope, const g_pos_t *pos, uint32_t io)
+{
+    g_model_t *m = p->m;
+    for (; scope > 0; scope = m->scopes[scope].parent) {
+        const g_local_t *l = &p->locals[scope];
+        if (io == 0 || io > l->n_ios || l->ios[io - 1] == G_NONE) {
+            g_error(m, pos, "interface %u of sub-graph %s is no IO of the graph", io, m->scopes[scope].name);
+            return 0;
+        }
+        io = l->ios[io - 1];
+        if (m->scopes[scope].parent == 0) {
+            return io;
+        }
+    }
+    const uint32_t i = io == 0 && m->n_ios == 0 ? 0 : index_of(m, pos, "stream_io", p->locals[0].io_of, io);
+    return i != G_NONE ? i : 0;
+}
+
+static void look_up_node(g_parser_t *p, uint32_t scope, g_node_t *n)
+{
+    if (n->script != G_NONE) {
+        n->script = index_of(p->m, &n->script_pos, "script", p->locals[scope].script_of, n->script);
+    }
+    if (n->trace_given) {
+        n->trace = (uint8_t)trace_io(p, scope, &n->trace_pos, n->trace);
+    }
+}
+
 static void look_up_scope(g_parser_t *p, uint32_t scope)
 {
     g_model_t *m = p->m;
     const g_local_t *l = &p->locals[scope];
     check_numbers(m, l);
     for (uint32_t i = l->first_node; i < l->end_node; i++) {
-        g_node_t *n = &m->nodes[i];
-        if (n->script != G_NONE) {
-            n->script = index_of(m, &n->script_pos, "script", l->script_of, n->script);
-        }
+        look_up_node(p, scope, &m->nodes[i]);
     }
     for (uint32_t i = l->first_arc; i < l->end_arc; i++) {
         look_up_arc(p, scope, &m->arcs[i]);
@@ -299,10 +383,13 @@ void g_look_up(g_parser_t *p)
     for (uint32_t i = 0; i < m->n_ios; i++) {
         m->ios[i].format = (uint8_t)format_index(m, &p->locals[0], &m->ios[i].pos, m->ios[i].format);
     }
-    for (uint32_t i = 0; i < m->n_scopes; i++) {
-        look_up_scope(p, i);
+    if (m->control.trace_io != G_NONE) {
+        m->control.trace_io = trace_io(p, 0, &m->scopes[0].pos, m->control.trace_io);
     }
     for (uint32_t i = 1; i < m->n_scopes; i++) {
         look_up_list(p, i);
+    }
+    for (uint32_t i = 0; i < m->n_scopes; i++) {
+        look_up_scope(p, i);
     }
 }

@@ -3,7 +3,7 @@
  */
 #include "engine/node/node.h"
 #include "engine/script/script.h"
-#include "host_tools/graphc/graphc_priv.h"
+#include "host_tools/graphc/graphc_middle.h"
 #include <stdio.h>
 
 static tw_script_t as_loaded(const g_script_t *s)
@@ -67,21 +67,6 @@ static void verify_scripts(g_model_t *m)
 
 /* ---- boot parameters ---- */
 
-static tw_format_t as_device_has(const g_format_t *f)
-{
-    return (tw_format_t){
-        .frame_bytes = f->frame_bytes,
-        .samples = f->samples,
-        .rate_hz = (float)f->rate,
-        .raw = f->raw,
-        .channels = f->channels,
-        .interleave = f->interleave,
-        .domain = f->domain,
-        .unit = f->unit,
-        .full_scale = 1.0f,
-    };
-}
-
 static const tw_param_desc_t *find_param(const tw_node_desc_t *d, const tw_format_t *f, uint32_t index)
 {
     uint32_t n = 0;
@@ -115,7 +100,7 @@ static void explain(const tw_node_desc_t *d, const tw_format_t *f, const g_node_
 static void verify_params(g_model_t *m, const g_node_t *n, const tw_node_desc_t *d)
 {
     const g_arc_t *a = &m->arcs[n->arcs[0]];
-    const tw_format_t f = as_device_has(&m->formats[n->manifest->rx != 0 ? a->to.format : a->from.format]);
+    const tw_format_t f = g_device_format(&m->formats[n->rx != 0 ? a->to.format : a->from.format]);
     tw_fault_t fault = {0};
     fault.err = tw_param_check(d, &f, n->tag, 0, m->params + n->params_at, n->params_bytes, &fault);
     if (fault.err == TW_OK) {
@@ -133,10 +118,11 @@ static void verify_params(g_model_t *m, const g_node_t *n, const tw_node_desc_t 
 
 static void verify_node(g_model_t *m, const g_node_t *n)
 {
-    const tw_node_desc_t *d = tw_node_find(g_node_hash(n->manifest));
-    if (d == NULL || d->version != n->manifest->version) {
+    const tw_node_desc_t *d = g_device_type(n);
+    if (d == NULL) {
         return;
     }
+    g_verify_formats(m, n);
     if (n->preset != 0 && (d->presets >> n->preset & 1u) == 0) {
         g_error(m, &n->pos, "%s has no preset %u", n->manifest->name, n->preset);
     }
@@ -149,6 +135,7 @@ bool g_verify(g_model_t *m)
 {
     const unsigned errors = m->diags->errors;
     verify_scripts(m);
+    g_verify_installed(m);
     for (uint32_t i = 0; i < m->n_nodes; i++) {
         verify_node(m, &m->nodes[i]);
     }

@@ -102,7 +102,7 @@ static unsigned least(unsigned a, unsigned b, unsigned c)
 }
 
 /* Insertions, deletions and replacements from a to b; names are short. */
-static unsigned distance(const char *a, const char *b)
+TW_UNTRACED static unsigned distance(const char *a, const char *b)
 {
     enum { LONGEST = 40 };
     unsigned row[LONGEST + 1];
@@ -129,7 +129,12 @@ const char *asm_nearest(asm_names_t set, const char *name)
 {
     const char *best = NULL;
     unsigned best_distance = 3;
+    const size_t n = strlen(name);
     for (size_t i = 0; name_of(set, i) != NULL; i++) {
+        const size_t m = strlen(name_of(set, i));
+        if (m >= n + best_distance || n >= m + best_distance) {
+            continue;
+        }
         const unsigned d = distance(name, name_of(set, i));
         if (d < best_distance) {
             best_distance = d;

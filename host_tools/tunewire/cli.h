@@ -82,6 +82,8 @@ const tw_verb_t *cli_find_verb(const char *const *words, int n, int *used);
 bool cli_parse(tw_cli_t *cli, int argc, char *const *argv);
 /** First value of an option as given last, "" when it takes none, NULL when it was not given. */
 const char *cli_option(const tw_cli_t *cli, const char *name);
+/** Values of an option that may be given more than once, in order. @return their number, at most `most` */
+unsigned cli_option_each(const tw_cli_t *cli, const char *name, const char **values, unsigned most);
 /** A number from text, whole or not, in [min, max]; else a usage error naming `what`. */
 bool cli_number(tw_cli_t *cli, const char *text, const char *what, double min, double max, double *out);
 /** As cli_number() of an option; `dflt` when not given. */

@@ -216,6 +216,17 @@ const char *cli_option(const tw_cli_t *cli, const char *name)
     return NULL;
 }
 
+unsigned cli_option_each(const tw_cli_t *cli, const char *name, const char **values, unsigned most)
+{
+    unsigned n = 0;
+    for (int i = 0; i < cli->n_given && n < most; i++) {
+        if (strcmp(cli->given[i].option->name, name) == 0) {
+            values[n++] = cli->given[i].value[0];
+        }
+    }
+    return n;
+}
+
 /* ---- numbers --------------------------------------------------------------------- */
 
 bool cli_number(tw_cli_t *cli, const char *text, const char *what, double min, double max, double *out)

@@ -12,8 +12,11 @@ static char *take(char **text)
 
 bool cli_compile(tw_cli_t *cli, const char *path, tw_bytes_t *image, char **report, char **report_json)
 {
+    const char *dirs[32];
     const tw_graphc_opts_t opts = {.platform = cli_option(cli, "--platform"),
-                                   .strict = cli_option(cli, "--strict") != NULL};
+                                   .strict = cli_option(cli, "--strict") != NULL,
+                                   .include_dirs = dirs,
+                                   .n_include_dirs = cli_option_each(cli, "--include", dirs, TW_COUNT(dirs))};
     tw_graphc_out_t *out = calloc(1, sizeof *out);
     *image = (tw_bytes_t){0};
     if (!out) {

@@ -80,6 +80,9 @@ static inline void say_node(say_t *s, const g_model_t *m, uint32_t i)
         if ((n->vid_given >> k & 1u) != 0) {
             say(s, "@%u", n->vid[k]);
         }
+        if ((n->copied >> k & 1u) != 0) {
+            say(s, ">%u", n->copy_vid[k]);
+        }
         if ((n->placed >> k & 1u) != 0) {
             say(s, "+%u", n->block_at[k]);
         }
@@ -107,7 +110,7 @@ static inline void say_end(say_t *s, const g_model_t *m, const g_arc_t *a, const
 static inline void say_arc(say_t *s, const g_model_t *m, uint32_t i)
 {
     const g_arc_t *a = &m->arcs[i];
-    say(s, "arc %u: ", i);
+    say(s, "arc %u: %s%s", i, a->name, a->name[0] != 0 ? ": " : "");
     say_end(s, m, a, &a->from);
     say(s, " > ");
     say_end(s, m, a, &a->to);
@@ -118,6 +121,15 @@ static inline void say_arc(say_t *s, const g_model_t *m, uint32_t i)
         a->set_buffer ? " set" : "", a->no_convert ? " plain" : "");
     if (a->placed) {
         say(s, " at=%u", a->at);
+    }
+    if (a->fill_pattern != 0) {
+        say(s, " pattern=%#x", a->fill_pattern);
+    }
+    if (a->has_data) {
+        say(s, " data=");
+        for (uint32_t k = 0; k < a->data_bytes; k++) {
+            say(s, "%02x", m->aside[a->data_at + k]);
+        }
     }
     say(s, "\n");
 }
@@ -142,8 +154,12 @@ static inline void say_script(say_t *s, const g_model_t *m, uint32_t i)
 static inline void say_model(say_t *s, const g_model_t *m)
 {
     const g_control_t *c = &m->control;
-    say(s, "graph: name=%s location=%u debug=%u return=%u map=%u processors=%#x subgraphs=%u\n", c->name, c->location,
-        c->debug_script, c->sched_return, c->map_vid, c->processors, c->subgraphs);
+    say(s, "graph: name=%s location=%u debug=%u return=%u map=%u processors=%#x subgraphs=%u fill=%#x sequence=%u\n",
+        c->name, c->location, c->debug_script, c->sched_return, c->map_vid, c->processors, c->subgraphs, c->fill,
+        c->sequence);
+    for (uint32_t i = 0; i < m->n_plans; i++) {
+        say(s, "plan %u: %u %u %u\n", i, m->plans[i].vid, m->plans[i].fixed, m->plans[i].working);
+    }
     for (uint32_t i = 0; i < m->n_maps; i++) {
         say(s, "map %u: %u>%u %u+%u\n", i, m->maps[i].orig, m->maps[i].vid, m->maps[i].start, m->maps[i].bytes);
     }
@@ -152,8 +168,8 @@ static inline void say_model(say_t *s, const g_model_t *m)
     }
     for (uint32_t i = 0; i < m->n_ios; i++) {
         const g_io_t *x = &m->ios[i];
-        say(s, "io %u: id=%u f%u hwid=%u set=%#x,%#x,%#x\n", i, x->id, x->format, x->hwid, x->setting[0], x->setting[1],
-            x->setting[2]);
+        say(s, "io %u: id=%u f%u hwid=%u set=%#x,%#x,%#x at=%u+%u name=%s\n", i, x->id, x->format, x->hwid,
+            x->setting[0], x->setting[1], x->setting[2], x->buffer_vid, x->buffer_at, x->symbol);
     }
     for (uint32_t i = 0; i < m->n_nodes; i++) {
         say_node(s, m, i);

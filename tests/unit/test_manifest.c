@@ -363,7 +363,7 @@ static void the_computer_platform_has_what_the_examples_use(void **state)
     tw_diags_t d = {0};
     assert_true(tw_platform_read(&p, "examples/platform/top_manifest_computer.txt", &d));
     assert_int_equal(d.n, 0);
-    assert_int_equal(p.n_ios, 7);
+    assert_true(p.n_ios >= 7);
     assert_true(p.n_nodes >= 6);
     assert_int_equal(p.banks[0].bytes, 64u << 20);
     assert_int_equal(p.processors, 1);

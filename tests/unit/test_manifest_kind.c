@@ -48,6 +48,9 @@ static void a_text_is_told_by_its_first_lines(void **state)
         {"1 1\n1 3 8 1\n31\n", TW_KIND_PLATFORM},
         {"// made by a tool\n0x00000091,\n", TW_KIND_LISTING},
         {"0x00000091, // words\n", TW_KIND_LISTING},
+        {"ARC0 @= 0 0\nmemory bank(0) address= 444\n", TW_KIND_LISTING},
+        {"0\n1\n2\n3\n", TW_KIND_DOCUMENT},
+        {"1 this,\n2 that,\n3 and\n4 so\n", TW_KIND_DOCUMENT},
         {"7\n8\n9\n", TW_KIND_UNKNOWN},
         {"99999999999999999999\n", TW_KIND_UNKNOWN},
         {"1000000\n./\n", TW_KIND_UNKNOWN},
@@ -82,8 +85,8 @@ static tw_manifest_kind_t kind_by_name(const char *name)
         tw_manifest_kind_t kind;
     } names[] = {
         {"_bin", TW_KIND_LISTING},          {"graph_example", TW_KIND_LISTING},
-        {"_listing", TW_KIND_UNKNOWN},      {"list_enum", TW_KIND_UNKNOWN},
-        {"NodesDesc", TW_KIND_UNKNOWN},     {"NodeManifest", TW_KIND_NODE},
+        {"_listing", TW_KIND_LISTING},      {"list_enum", TW_KIND_DOCUMENT},
+        {"NodesDesc", TW_KIND_DOCUMENT},    {"NodeManifest", TW_KIND_NODE},
         {"IoManifest", TW_KIND_IO},         {"io_platform", TW_KIND_IO},
         {"top_manifest", TW_KIND_TOP},      {"procmap", TW_KIND_PROCMAP},
         {"files_manifests", TW_KIND_FILES}, {"platform_manifest", TW_KIND_PLATFORM},

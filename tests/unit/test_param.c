@@ -3,16 +3,16 @@
 #include <math.h>
 
 static const tw_param_desc_t rows[] = {
-    {1, TW_RAW_U8, 1, 0, 0, 1, 2, 1, "u8"},
-    {2, TW_RAW_S8, 1, 0, 0, -3, 3, 0, "s8"},
-    {3, TW_RAW_FP32, 1, 0, TW_PARAM_READ_ONLY, -1, 1, 0, "meter"},
-    {4, TW_RAW_S16, 2, 0, 0, -100, 200, 0, "s16"},
-    {5, TW_RAW_U16, 1, 0, 0, 0, 0xFFFF, 0, "u16"},
-    {6, TW_RAW_FP32, 1, 0, TW_PARAM_NOT_IN_ALL, -1, 1, 0, "extra"},
-    {7, TW_RAW_FP32, 2, 0, 0, -1, 1, 0, "f32"},
-    {8, TW_RAW_S32, 1, 0, 0, -2147483648.0, 2147483647.0, 0, "s32"},
-    {9, TW_RAW_U32, 1, 0, 0, 0, 4294967295.0, 0, "u32"},
-    {10, TW_RAW_Q15, 1, 0, 0, -32768, 32767, 0, "q15"},
+    {1, TW_RAW_U8, 1, 0, 0, 1, 2, 1, "u8", 0},
+    {2, TW_RAW_S8, 1, 0, 0, -3, 3, 0, "s8", 0},
+    {3, TW_RAW_FP32, 1, 0, TW_PARAM_READ_ONLY, -1, 1, 0, "meter", 0},
+    {4, TW_RAW_S16, 2, 0, 0, -100, 200, 0, "s16", 0},
+    {5, TW_RAW_U16, 1, 0, 0, 0, 0xFFFF, 0, "u16", 0},
+    {6, TW_RAW_FP32, 1, 0, TW_PARAM_NOT_IN_ALL, -1, 1, 0, "extra", 0},
+    {7, TW_RAW_FP32, 2, 0, 0, -1, 1, 0, "f32", 0},
+    {8, TW_RAW_S32, 1, 0, 0, -2147483648.0, 2147483647.0, 0, "s32", 0},
+    {9, TW_RAW_U32, 1, 0, 0, 0, 4294967295.0, 0, "u32", 0},
+    {10, TW_RAW_Q15, 1, 0, 0, -32768, 32767, 0, "q15", 0},
 };
 
 static const tw_param_desc_t *params(const tw_format_t *fmt, uint32_t *n)
