@@ -67,7 +67,7 @@ static void io_arc(g_trans_t *x, const tw_tok_t *tag)
 {
     double head[3], end[3];
     char rest[512], other[64] = "";
-    tw_tok_t node;
+    tw_tok_t node, word;
     tw_text_t before = x->t;
     const unsigned n = g_numbers(x, head, 3);
     if (n < 2 || !tw_text_tok(&x->t, &node) || !is_name(&node) || g_numbers(x, end, 3) != 3) {
@@ -79,8 +79,12 @@ static void io_arc(g_trans_t *x, const tw_tok_t *tag)
     if (head[1] != 1 || format != end[2]) {
         (void)snprintf(other, sizeof other, " %.10g %.10g", head[1], format);
     }
-    g_put(x, "%.*s %.10g %.*s %.10g %.10g %.10g%s%s", (int)tag->n, tag->p, head[0], (int)node.n, node.p, end[0], end[1],
-          end[2], other, g_rest(x, rest, sizeof rest));
+    const bool quality = tw_text_peek(&x->t, &word) && tw_tok_is(&word, "H");
+    if (quality) {
+        (void)tw_text_tok(&x->t, &word);
+    }
+    g_put(x, "%.*s %.10g %.*s %.10g %.10g %.10g%s%s%s", (int)tag->n, tag->p, head[0], (int)node.n, node.p, end[0],
+          end[1], end[2], other, quality ? " H" : "", g_rest(x, rest, sizeof rest));
 }
 
 /* A number where our label stands is the TAG. */
