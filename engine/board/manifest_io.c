@@ -504,7 +504,10 @@ static bool read_header(reader_t *r)
     const int domain = tw_domain_find(tok.p, tok.n);
     r->is_output = tok.n > 4 && memcmp(tok.p + tok.n - 4, "_out", 4) == 0;
     if (domain < 0) {
-        tw_text_error(r->t, &tok, "unknown domain '%.*s'", (int)tok.n, tok.p);
+        char text[32];
+        const char *near = tw_near_code(&tok, tw_domain_find, text, sizeof text);
+        tw_text_error(r->t, &tok, "unknown domain '%.*s'%s%s%s", (int)tok.n, tok.p, near ? ", did you mean '" : "",
+                      near ? near : "", near ? "'?" : "");
         return false;
     }
     r->m->domain = (uint8_t)domain;

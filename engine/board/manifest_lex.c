@@ -586,11 +586,11 @@ static const char *other_case(const tw_tok_t *tok, tw_name_fn names, char *text,
     return NULL;
 }
 
-/* The name meant instead of one that is none, or NULL. */
-static const char *near_name(const tw_tok_t *tok, tw_name_fn names, char *text, size_t size)
+const char *tw_near_code(const tw_tok_t *tok, tw_name_fn names, char *text, size_t size)
 {
     const char *list[TW_UNIT_COUNT];
-    const bool raw = names == tw_raw_find, unit = names == tw_unit_find, domain = names == tw_domain_find;
+    const bool raw = names == tw_raw_find, unit = names == tw_unit_find || names == tw_unit_find_name,
+               domain = names == tw_domain_find;
     const uint32_t n = raw ? TW_RAW_COUNT : unit ? TW_UNIT_COUNT : domain ? TW_DOMAIN_COUNT : 0;
     for (uint32_t i = 0; i < n; i++) {
         list[i] = raw ? tw_raw_name(i) : unit ? tw_unit_text(i) : tw_domain_text(i);
@@ -608,7 +608,7 @@ bool tw_take_code(tw_text_t *t, const char *what, tw_name_fn names, int64_t hi, 
     }
     if (!code_of(&tok, names, &d)) {
         char text[32];
-        const char *near = near_name(&tok, names, text, sizeof text);
+        const char *near = tw_near_code(&tok, names, text, sizeof text);
         tw_text_error(t, &tok, "unknown %s '%.*s'%s%s%s", what, (int)tok.n, tok.p, near ? ", did you mean '" : "",
                       near ? near : "", near ? "'?" : "");
         return false;
@@ -705,6 +705,9 @@ bool tw_take_options(tw_text_t *t, const char *what, tw_name_fn names, double lo
     }
     while (tw_text_tok(t, &tok)) {
         if (tw_tok_is(&tok, "}")) {
+            if (!braces) {
+                tw_text_warn(t, &tok, "'}' without '{'");
+            }
             closed = true;
             break;
         }
@@ -713,7 +716,10 @@ bool tw_take_options(tw_text_t *t, const char *what, tw_name_fn names, double lo
             return false;
         }
         if (!code_of(&tok, names, &v[n])) {
-            tw_text_error(t, &tok, "'%.*s' is no value for %s", (int)tok.n, tok.p, what);
+            char text[32];
+            const char *near = tw_near_code(&tok, names, text, sizeof text);
+            tw_text_error(t, &tok, "'%.*s' is no value for %s%s%s%s", (int)tok.n, tok.p, what,
+                          near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
             return false;
         }
         n++;

@@ -20,6 +20,12 @@ extern const tw_text_source_t tw_text_files;
 /** In tw_text_t.map: that line is the same word for word, so columns are right too. */
 #define TW_LINE_SAME 0x80000000u
 
+/**
+ * What to add to "cannot read 'path'": ", did you mean 'x'?" with the nearest name of its folder, ": there is no
+ * such file", or nothing where that is not known. @return out
+ */
+const char *tw_text_near(const tw_text_source_t *src, const char *path, char *out, size_t size);
+
 typedef struct tw_tok {
     const char *p;
     uint32_t n;
@@ -112,6 +118,8 @@ bool tw_take_options(tw_text_t *t, const char *what, tw_name_fn names, double lo
 int tw_arch_find(const char *name, size_t n);
 /** The same from numbers already taken: v[0] the index, then the list. `at` is where an error points. */
 bool tw_set_options(tw_text_t *t, const tw_tok_t *at, const char *what, const double *v, unsigned n, tw_options_t *o);
+/** The name meant instead of one that `names` does not know, or NULL; `text` may be used for it. */
+const char *tw_near_code(const tw_tok_t *tok, tw_name_fn names, char *text, size_t size);
 /** Take a number or a name. */
 bool tw_take_code(tw_text_t *t, const char *what, tw_name_fn names, int64_t hi, int64_t *v);
 

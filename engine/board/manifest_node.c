@@ -8,7 +8,6 @@ typedef struct reader {
     tw_node_manifest_t *m;
     tw_text_t *t;
     int mem, arc;
-    unsigned bare;     /* bare lines seen: developer, name */
     unsigned nb_mem;   /* node_nb_mem_block, 0 not said */
     unsigned mem_line; /* where it was */
     bool has_node_mem, has_min;
@@ -497,14 +496,17 @@ static bool read_line(reader_t *r)
 {
     tw_tok_t tok;
     (void)tw_text_peek(r->t, &tok);
-    if (!is_tag(&tok) && r->bare < 2) {
-        return r->bare++ == 0 ? read_developer(r) : read_name(r);
-    }
     if (tw_tok_is_end(&tok)) {
         return true;
     }
+    if (!is_tag(&tok) && r->m->developer[0] == 0) {
+        return read_developer(r);
+    }
+    if (!is_tag(&tok) && r->m->name[0] == 0) {
+        return read_name(r);
+    }
     (void)tw_text_tok(r->t, &tok);
-    if (r->m->name[0] != 0 && !is_tag(&tok)) {
+    if (!is_tag(&tok)) {
         tw_text_error(r->t, &tok, "expected a tag node_..., found '%.*s'", (int)tok.n, tok.p);
         return false;
     }

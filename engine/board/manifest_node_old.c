@@ -394,7 +394,7 @@ static bool read_ten(reader_t *r)
         return false;
     }
     for (unsigned i = 0; i < r->n; i++) {
-        r->m->services |= r->v[i] > 0 && i < 32 ? 1u << i : 0;
+        r->m->services |= r->v[i] > 0 ? 1u << i : 0u;
     }
     if (!row(r, "version and sub-version", 2)) {
         return false;

@@ -129,7 +129,8 @@ static char *open_named(reader_t *r, tw_text_t *text, char *path, size_t size, b
     }
     char *body = read_path(r, r->paths[index], file, path, size, &n);
     if (body == NULL && must) {
-        tw_text_error(&r->t, &tok, "cannot read '%s'", path);
+        char near[80];
+        tw_text_error(&r->t, &tok, "cannot read '%s'%s", path, tw_text_near(r->src, path, near, sizeof near));
         tw_diag_note(r->d, r->t.file, r->path_line[index], 0, "path %u is '%s'", index, r->paths[index]);
     } else if (body == NULL) {
         tw_text_warn(&r->t, &tok, "cannot read '%s': nothing is known of this IO but its name", path);
@@ -504,7 +505,9 @@ bool tw_platform_read_from(tw_platform_t *p, const char *path, const tw_text_sou
     size_t n = 0;
     char *body = strlen(path) < sizeof p->path ? src->read(src->ctx, path, &n) : NULL;
     if (body == NULL) {
-        tw_diag(d, false, path, 0, 0, "cannot read the top manifest '%s'", path);
+        char near[80];
+        tw_diag(d, false, path, 0, 0, "cannot read the top manifest '%s'%s", path,
+                tw_text_near(src, path, near, sizeof near));
         return false;
     }
     snprintf(p->path, sizeof p->path, "%s", path);

@@ -141,6 +141,10 @@ static uint32_t bank_align(const check_t *c, uint32_t vid)
     return tw_max_u32(TW_BANK_ALIGN, 1u << tw_bits(tw_img_word(c->img, at, 0), TW_B0_ALIGN));
 }
 
+/* A copied block lives in its fast bank from RESET on: all banks are there while the graph is. The place it would
+ * be copied from is kept free, at the same offset of its home bank. */
+#define SWAP_COPY 1u
+
 static tw_err_t check_block(const check_t *c, spans_t *s, uint32_t record, uint32_t m)
 {
     const tw_img_node_parts_t p = tw_img_node_parts(c->img, record);
@@ -152,8 +156,8 @@ static tw_err_t check_block(const check_t *c, spans_t *s, uint32_t record, uint3
     if (tw_bits(w, TW_NB_ZERO) != 0) {
         return check_refuse(c, TW_E_IMG_RESERVED, SEC(NODES), at);
     }
-    if (swap != 0) {
-        return check_refuse(c, TW_E_IMG_MEM_SWAP, SEC(NODES), at);
+    if (swap > SWAP_COPY || (swap == 0 && tw_bits(w, TW_NB_HOME) != 0)) {
+        return check_refuse(c, swap > SWAP_COPY ? TW_E_IMG_MEM_SWAP : TW_E_IMG_RESERVED, SEC(NODES), at);
     }
     const bool working = type == 1 || type == 2;
     if (d != NULL && m < d->n_mem) {
@@ -167,7 +171,8 @@ static tw_err_t check_block(const check_t *c, spans_t *s, uint32_t record, uint3
                          .section = SEC(NODES),
                          .working = working,
                          .thread = tw_bits(n0, TW_N0_PROC) << 2 | tw_bits(n0, TW_N0_RTOS)};
-    return add_span(c, s, span, vid, bytes, TW_E_IMG_MEM);
+    TW_TRY(add_span(c, s, span, vid, bytes, TW_E_IMG_MEM));
+    return swap == 0 ? TW_OK : add_span(c, s, span, tw_bits(w, TW_NB_HOME), bytes, TW_E_IMG_MEM);
 }
 
 static tw_err_t add_arc_span(const check_t *c, spans_t *s, uint32_t arc)
@@ -244,12 +249,23 @@ static tw_err_t sweep(const check_t *c, const spans_t *s)
     return TW_OK;
 }
 
-tw_err_t check_memory(const check_t *c)
+/* A buffer an arc, a block, and the home of a copied one. */
+static uint32_t count_spans(const check_t *c)
 {
     uint32_t n = c->n.arcs;
     for (uint32_t i = 0; i < c->n.nodes; i++) {
-        n += tw_img_node_parts(c->img, tw_img_node(c->img, i)).blocks;
+        const tw_img_node_parts_t p = tw_img_node_parts(c->img, tw_img_node(c->img, i));
+        for (uint32_t m = 0; m < p.blocks; m++) {
+            const uint32_t w = tw_img_word(c->img, p.blocks_at, TW_NODE_BLOCK_WORDS * m);
+            n += tw_bits(w, TW_NB_SWAP) != 0 ? 2 : 1;
+        }
     }
+    return n;
+}
+
+tw_err_t check_memory(const check_t *c)
+{
+    const uint32_t n = count_spans(c);
     spans_t s = {.v = tw_arena_take(c->scratch, n * sizeof(span_t), _Alignof(span_t))};
     if (s.v == NULL) {
         return check_refuse(c, TW_E_NOMEM, 0, (uint32_t)(n * sizeof(span_t)));

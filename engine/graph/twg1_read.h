@@ -187,7 +187,7 @@ static inline bool tw_img_next_ext(const uint8_t *img, uint32_t *at, uint32_t en
 /**
  * What can be checked without a device: checksums, bounds, cross references, memory, loops and scripts, in the
  * order of docs/GRAPH_IMAGE.md. Node types, the platform and the values of parameters are not looked at.
- * @param scratch  free memory is used for sorting and given back: at most 4 * bytes + 4096
+ * @param scratch  free memory is used for sorting and given back: at most 5 * bytes + 4096
  * @return TW_OK or the first refusal; fault->section = TW_SEC_* + 1 (0 header), at = byte offset
  */
 tw_err_t tw_graph_check_structure(const uint8_t *img, uint32_t bytes, tw_arena_t *scratch, tw_fault_t *fault);

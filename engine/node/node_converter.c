@@ -14,9 +14,10 @@
  *   frame length   any; the output waits in this node's memory until a frame is whole
  *   sampling rate  resample.h, single precision; a rate of 0 (asynchronous) agrees with every other
  *
- * Samples are used as they come: at equal rates each one in is one out. Streams without blocks, stamps and
- * packed bits have no frames to wait for. Refused: units of different primary (IMG_FORMAT), rates without
- * a ratio (IMG_FORMAT), TIME64ISO to anything else (IMG_RAW). No parameters.
+ * It takes whole frames and gives whole frames, for an arc may hold no more than one: of a frame used in part the
+ * place is remembered, of one made in part the samples are. At equal rates each sample in is one out. Refused: units of
+ * different primary (IMG_FORMAT), rates without a ratio (IMG_FORMAT), TIME64ISO to anything else (IMG_RAW). No
+ * parameters.
  */
 #include "engine/node/convert.h"
 #include "engine/node/node_priv.h"
@@ -29,10 +30,9 @@ typedef struct side {
     uint8_t raw;   /* of one part */
     uint8_t parts; /* 2: complex */
     uint8_t channels;
-    bool blocks, framed;     /* framed: samples count from the start of a frame */
+    bool blocks;
     uint8_t ts, stamp_bytes; /* 0 none */
-    uint32_t samples;        /* a frame; without frames 1 */
-    uint32_t bytes;          /* a frame; without frames one sample of every channel */
+    uint32_t samples, bytes; /* of a frame */
 } side_t;
 
 typedef struct plan {
@@ -62,7 +62,6 @@ static void side_from(side_t *s, const tw_format_t *f)
 {
     static const uint8_t stamp[4] = {2, 4, 8, 8};
     const bool complex = f->raw == TW_RAW_CQ15 || f->raw == TW_RAW_CFP32;
-    const uint32_t bits = tw_raw_bits(f->raw);
     *s = (side_t){
         .raw = f->raw == TW_RAW_CQ15    ? TW_RAW_Q15
                : f->raw == TW_RAW_CFP32 ? TW_RAW_FP32
@@ -72,14 +71,9 @@ static void side_from(side_t *s, const tw_format_t *f)
         .blocks = f->interleave == 1 && f->channels > 1,
         .ts = f->ts,
         .stamp_bytes = f->ts != 0 ? stamp[f->ts_size & 3] : 0,
-        .samples = 1,
-        .bytes = bits / 8 * f->channels,
+        .samples = f->samples,
+        .bytes = f->frame_bytes,
     };
-    s->framed = s->blocks || s->ts != 0 || bits % 8 != 0;
-    if (s->framed) {
-        s->samples = f->samples;
-        s->bytes = f->frame_bytes;
-    }
 }
 
 static double full_scale(const tw_format_t *f)
@@ -112,7 +106,7 @@ static tw_err_t plan_from(plan_t *p, const tw_format_t *in, const tw_format_t *o
     p->lanes = tw_min_u32(in->channels, out->channels);
     p->verbatim = in->raw == out->raw && moved && !mixed && p->map.gain == 1.0 && p->map.bias == 0.0 &&
                   tw_raw_bits(in->raw) == 64 && p->in.parts == 1;
-    p->staged = p->out.framed && !(moved && p->in.framed && p->in.samples == p->out.samples);
+    p->staged = !moved || p->in.samples != p->out.samples;
     const bool numbers = tw_convert_numeric(p->in.raw) && tw_convert_numeric(p->out.raw);
     return numbers || p->verbatim ? TW_OK : TW_E_IMG_RAW;
 }
@@ -335,53 +329,38 @@ static void begin_payload(const converter_t *v, uint8_t *frame)
     for (uint32_t i = 0; i < s->stamp_bytes; i++) {
         frame[i] = (uint8_t)(v->stamp >> 8 * i);
     }
-    if (s->framed && tw_raw_bits(s->raw) % 8 != 0) {
+    if (tw_raw_bits(s->raw) % 8 != 0) {
         frame[s->bytes - 1] = 0; /* bits behind the last sample */
     }
 }
 
-/* Samples of the input that lie together from here on. */
+/* Samples of the present input frame that are left. */
 static uint32_t readable(const converter_t *v, const walk_t *k)
 {
-    const side_t *s = &v->p.in;
-    if (!s->framed) {
-        return k->in_left / s->bytes;
-    }
-    return k->in_left >= s->bytes ? s->samples - v->in_at : 0;
+    return k->in_left >= v->p.in.bytes ? v->p.in.samples - v->in_at : 0;
 }
 
 static uint32_t writable(const converter_t *v, const walk_t *k)
 {
-    const side_t *s = &v->p.out;
-    if (!s->framed) {
-        return k->out_left / s->bytes;
-    }
-    return v->p.staged || k->out_left >= s->bytes ? s->samples - v->out_at : 0;
+    return v->p.staged || k->out_left >= v->p.out.bytes ? v->p.out.samples - v->out_at : 0;
 }
 
 static void skip_input(converter_t *v, walk_t *k, uint32_t samples)
 {
-    const side_t *s = &v->p.in;
     v->in_at += samples;
-    while (v->in_at >= s->samples) {
-        const uint32_t whole = s->framed ? 1 : v->in_at;
-        v->in_at -= whole * s->samples;
-        k->in += (size_t)whole * s->bytes;
-        k->in_left -= whole * s->bytes;
+    if (v->in_at == v->p.in.samples) {
+        k->in += v->p.in.bytes;
+        k->in_left -= v->p.in.bytes;
+        v->in_at = 0;
     }
 }
 
 static void skip_output(converter_t *v, walk_t *k, uint32_t samples)
 {
-    const side_t *s = &v->p.out;
     v->out_at += samples;
-    if (!s->framed) {
-        k->out += (size_t)samples * s->bytes;
-        k->out_left -= samples * s->bytes;
-        v->out_at = 0;
-    } else if (!v->p.staged && v->out_at == s->samples) {
-        k->out += s->bytes;
-        k->out_left -= s->bytes;
+    if (!v->p.staged && v->out_at == v->p.out.samples) {
+        k->out += v->p.out.bytes;
+        k->out_left -= v->p.out.bytes;
         v->out_at = 0;
     }
 }
@@ -403,7 +382,7 @@ static bool step(converter_t *v, walk_t *k)
     flush(v, k);
     window_t w = {.from = k->in, .to = v->p.staged ? v->stage : k->out, .from_at = v->in_at, .to_at = v->out_at};
     count(v, &w, readable(v, k), writable(v, k));
-    if (w.m != 0 && v->out_at == 0 && v->p.out.framed) {
+    if (w.m != 0 && v->out_at == 0) {
         begin_frame(v, k->in);
         begin_payload(v, w.to);
         v->frames++;

@@ -2,38 +2,30 @@
  *
  * It runs as far as the output with the least room allows, so nothing is lost and no output comes first: a
  * slow consumer holds up the others, and its arc's policy decides what happens upstream. Samples are not looked
- * at: any raw type, any layout, time stamps included. All arcs must hold the same kind of stream; frames may
- * differ in length where they may on an arc, without time stamps and blocks. No parameters.
+ * at: any raw type, any layout, time stamps included. All arcs must have the same frames; consumers that want
+ * others have them cut on their arcs, or a converter behind it. No parameters.
  */
 #include "engine/node/node_priv.h"
 
 typedef struct split {
-    uint32_t step; /* [bytes] that must stay together */
+    uint32_t frame; /* [bytes] */
     uint32_t outputs;
 } split_t;
 
 static bool same_stream(const tw_format_t *a, const tw_format_t *b)
 {
-    return a->raw == b->raw && a->channels == b->channels && (a->interleave == b->interleave || a->channels == 1) &&
-           a->rate_hz == b->rate_hz && (a->unit == b->unit || a->unit == 0 || b->unit == 0) && a->ts == b->ts &&
+    return a->frame_bytes == b->frame_bytes && a->raw == b->raw && a->channels == b->channels &&
+           (a->interleave == b->interleave || a->channels == 1) && a->rate_hz == b->rate_hz &&
+           (a->unit == b->unit || a->unit == 0 || b->unit == 0) && a->ts == b->ts &&
            (a->ts == 0 || a->ts_size == b->ts_size);
-}
-
-/* A whole frame where its inside has an order, else one sample of each channel. */
-static uint32_t step_of(const tw_format_t *f)
-{
-    const uint32_t bits = tw_raw_bits(f->raw);
-    const bool framed = f->ts != 0 || (f->interleave != 0 && f->channels > 1) || bits == 0 || bits % 8 != 0;
-    return framed ? f->frame_bytes : bits / 8 * f->channels;
 }
 
 static tw_err_t memreq(const tw_format_t *const *fmt, uint32_t rx, uint32_t tx, uint32_t *extra, uint32_t *arc)
 {
     (void)extra;
-    const uint32_t step = step_of(fmt[0]);
     for (uint32_t i = rx; i < rx + tx; i++) {
         *arc = i;
-        if (!same_stream(fmt[0], fmt[i]) || fmt[i]->frame_bytes % step != 0 || step_of(fmt[i]) != step) {
+        if (!same_stream(fmt[0], fmt[i])) {
             return TW_E_IMG_ARC_FORMAT;
         }
     }
@@ -47,7 +39,7 @@ static tw_err_t reset(split_t *s, const tw_node_reset_t *r, uint32_t cmd)
     TW_TRY(memreq(r->fmt, r->rx, r->tx, NULL, &arc));
     TW_TRY(r->mem_bytes[0] >= sizeof *s ? TW_OK : TW_E_IMG_MEM);
     TW_TRY(tw_bits(cmd, TW_CMD_PRESET) == 0 ? TW_OK : TW_E_PARAM_PRESET);
-    *s = (split_t){step_of(r->fmt[0]), r->tx};
+    *s = (split_t){r->fmt[0]->frame_bytes, r->tx};
     return TW_OK;
 }
 
@@ -57,7 +49,7 @@ static void run(const split_t *s, tw_xdm_t *data)
     for (uint32_t i = 1; i <= s->outputs; i++) {
         n = tw_min_u32(n, data[i].bytes);
     }
-    n -= n % s->step;
+    n -= n % s->frame;
     for (uint32_t i = 1; i <= s->outputs; i++) {
         memmove(data[i].ptr, data[0].ptr, n); /* an arc that comes back may share its buffer */
         data[i].bytes = n;

@@ -59,6 +59,16 @@ static bool takes(g_model_t *m, const g_pos_t *pos, const char *who, const char 
     return false;
 }
 
+/* Rate and what follows from it. */
+static bool takes_rate(g_model_t *m, const g_pos_t *pos, const char *who, const tw_node_arc_manifest_t *a,
+                       const g_format_t *f)
+{
+    return takes(m, pos, who, "rates [Hz]", &a->rate_hz, f->rate) &&
+           takes(m, pos, who, "frames of [ms]", &a->frame_duration_ms, 1000.0 * f->samples / f->rate) &&
+           takes(m, pos, who, "periods [s]", &a->period_s, 1.0 / f->rate) &&
+           takes(m, pos, who, "periods [day]", &a->period_day, 1.0 / (86400.0 * f->rate));
+}
+
 bool g_check_port(g_model_t *m, const g_pos_t *pos, const tw_node_manifest_t *x, uint32_t port, uint32_t format)
 {
     const tw_node_arc_manifest_t *a = &x->arcs[port];
@@ -80,8 +90,20 @@ bool g_check_port(g_model_t *m, const g_pos_t *pos, const tw_node_manifest_t *x,
     }
     const bool ok = takes(m, pos, who, "channels", &a->channels, f->channels) &&
                     takes(m, pos, who, "frames of samples", &a->frame_length, f->samples) &&
-                    (f->rate <= 0 || takes(m, pos, who, "rates [Hz]", &a->rate_hz, f->rate));
+                    (f->rate <= 0 || takes_rate(m, pos, who, a, f));
     return ok || refuse(m, f, x);
+}
+
+/* What the node computes in: a stream in another unit of the same quantity is rescaled in front of it. */
+static uint32_t in_its_unit(g_model_t *m, const g_end_t *e, const tw_node_manifest_t *x)
+{
+    g_format_t f = m->formats[e->format];
+    if (x->unit == 0 || f.unit == 0 || f.unit == x->unit) {
+        return e->format;
+    }
+    f.unit = x->unit;
+    const uint32_t format = g_format_like(m, &e->pos, &f);
+    return format != G_NONE ? format : e->format;
 }
 
 /* ---- ends -------------------------------------------------------------------------- */
@@ -134,6 +156,7 @@ static bool connect_end(g_model_t *m, uint32_t arc, g_end_t *e, bool tx)
     e->slot = g_slot_of(x, e->port);
     const uint32_t first = n->arcs[e->slot];
     if (first != G_NONE && tx) {
+        e->format = in_its_unit(m, e, x);
         return same_producer(m, e, &m->arcs[first]);
     }
     if (first != G_NONE) {
@@ -144,7 +167,9 @@ static bool connect_end(g_model_t *m, uint32_t arc, g_end_t *e, bool tx)
         return false;
     }
     n->arcs[e->slot] = arc;
-    return g_check_port(m, &e->pos, x, e->port, e->format);
+    const bool ok = g_check_port(m, &e->pos, x, e->port, e->format);
+    e->format = ok ? in_its_unit(m, e, x) : e->format;
+    return ok;
 }
 
 static void connect_io(g_model_t *m, uint32_t index, g_arc_t *a)

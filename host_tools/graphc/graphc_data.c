@@ -122,7 +122,10 @@ static void refuse_value(g_parser_t *p, const tw_tok_t *tok, const struct type *
     int64_t v;
     const int64_t top = (int64_t)(UINT64_MAX >> (64 - 8 * type->bytes) >> (type->kind == SIGNED));
     if (type->kind == FLOAT || type->kind == HEX || type->bytes == 8 || !tw_tok_int(tok, &v)) {
-        tw_text_error(p->t, tok, "'%.*s' is no %s value", (int)tok->n, tok->p, type->name);
+        const char *want = type->kind == FLOAT ? "a number in its range"
+                           : type->kind == HEX ? "hexadecimal digits that fit it"
+                                               : "a whole number";
+        tw_text_error(p->t, tok, "'%.*s' is no %s value: expected %s", (int)tok->n, tok->p, type->name, want);
     } else {
         tw_text_error(p->t, tok, "%.*s does not fit %s, allowed %lld..%lld", (int)tok->n, tok->p, type->name,
                       (long long)(type->kind == SIGNED ? -top - 1 : 0), (long long)top);
@@ -179,7 +182,8 @@ const char *g_take_data(g_parser_t *p, uint8_t **data, uint32_t *n, uint32_t *ca
     }
     for (int64_t i = 0; i < count; i++) {
         if (!tw_text_tok(p->t, &tok)) {
-            tw_text_error(p->t, &tok, "%lld values announced, %lld on the line", (long long)count, (long long)i);
+            tw_text_error(p->t, &tok, "%lld value%s announced, %lld on the line", (long long)count,
+                          count == 1 ? "" : "s", (long long)i);
             return NULL;
         }
         if (!room(p, data, *n, cap, type->bytes)) {

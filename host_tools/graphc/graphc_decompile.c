@@ -335,7 +335,7 @@ static void everything(dec_t *x)
 
 static bool verify(const dec_t *x)
 {
-    tw_arena_t scratch = {.size = 4 * (size_t)x->bytes + 4096};
+    tw_arena_t scratch = {.size = 5 * (size_t)x->bytes + 4096};
     tw_fault_t fault = {0};
     scratch.base = malloc(scratch.size);
     if (scratch.base == NULL) {

@@ -212,7 +212,7 @@ void dec_node(dec_t *x, uint32_t node)
     }
     blocks(x, node, &p);
     if (n->own_script != G_NONE) {
-        dec_script_body(x, n->own_script);
+        dec_own_script(x, node, n->own_script);
     }
     if (p.params_at != 0) {
         params(x, node, &p);

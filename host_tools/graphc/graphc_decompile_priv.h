@@ -53,7 +53,7 @@ void dec_bytes(dec_t *x, const char *indent, const uint8_t *p, uint32_t n);
 tw_format_t dec_format(const dec_t *x, uint32_t index);
 
 void dec_scripts(dec_t *x);
-/** Tags and code of one script, indented. */
-void dec_script_body(dec_t *x, uint32_t script);
+/** Tags and code of a script node's own script. */
+void dec_own_script(dec_t *x, uint32_t node, uint32_t script);
 void dec_node(dec_t *x, uint32_t node);
 void dec_arcs(dec_t *x);

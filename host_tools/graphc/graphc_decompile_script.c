@@ -161,7 +161,19 @@ static void tag(dec_t *x, const char *name, uint32_t v, uint32_t dflt)
     }
 }
 
-void dec_script_body(dec_t *x, uint32_t script)
+/* The name when it is not the one that the compiler would choose. */
+static void name_line(dec_t *x, uint32_t script, const char *of, const char *whose)
+{
+    const char *name = dec_symbol(x, TW_SYM_SCRIPT, script);
+    char full[64], usual[TW_SYMBOL_MAX + 1];
+    snprintf(full, sizeof full, "%s.%s", of, whose);
+    snprintf(usual, sizeof usual, "%.*s", (int)TW_SYMBOL_MAX, full);
+    if (name[0] != 0 && strcmp(name, usual) != 0) {
+        dec_put(x, "    script_name %s\n", name);
+    }
+}
+
+static void body(dec_t *x, uint32_t script)
 {
     const uint32_t at = tw_img_record(x->img, TW_SEC_SCRIPTS, script, TW_SCRIPT_WORDS), s1 = dec_word(x, at, 1),
                    s2 = dec_word(x, at, 2), s3 = dec_word(x, at, 3);
@@ -193,16 +205,19 @@ void dec_script_body(dec_t *x, uint32_t script)
     dec_put(x, "    _end_\n");
 }
 
+void dec_own_script(dec_t *x, uint32_t node, uint32_t script)
+{
+    name_line(x, script, "node", dec_symbol(x, TW_SYM_NODE, node));
+    body(x, script);
+}
+
 static void shared_script(dec_t *x, uint32_t script)
 {
-    const char *name = dec_symbol(x, TW_SYM_SCRIPT, script);
-    char usual[TW_SYMBOL_MAX + 1];
-    snprintf(usual, sizeof usual, "script.%u", script);
+    char number[12];
+    snprintf(number, sizeof number, "%u", script);
     dec_put(x, "\nscript %u\n", script);
-    if (name[0] != 0 && strcmp(name, usual) != 0) {
-        dec_put(x, "    script_name %s\n", name);
-    }
-    dec_script_body(x, script);
+    name_line(x, script, "script", number);
+    body(x, script);
     dec_put(x, "_end_\n");
 }
 

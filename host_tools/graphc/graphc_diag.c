@@ -219,10 +219,60 @@ static unsigned next_main(const tw_diags_t *d, unsigned i)
     return i;
 }
 
-/* Said once for neighbours: after the last of them. */
-static bool tells_origin(const tw_diags_t *d, unsigned i, unsigned next)
+/* Rows that are no notes as a reader goes through the texts: file after file, each from its first line on. What
+ * is said of a whole file comes behind what is said of its lines.
+ */
+typedef struct order {
+    unsigned row[TW_COUNT(((tw_diags_t *)0)->rows)], n;
+} order_t;
+
+static unsigned first_of_file(const tw_diags_t *d, const order_t *o, unsigned row)
 {
-    return next >= d->n || d->rows[next].origin != d->rows[i].origin;
+    unsigned i = 0;
+    while (strcmp(d->rows[o->row[i]].file, d->rows[row].file) != 0) {
+        i++;
+    }
+    return o->row[i];
+}
+
+static bool before(const tw_diags_t *d, unsigned file_a, unsigned a, unsigned file_b, unsigned b)
+{
+    const tw_diag_t *x = &d->rows[a], *y = &d->rows[b];
+    if (file_a != file_b) {
+        return file_a < file_b;
+    }
+    if (x->line != y->line) {
+        return x->line - 1u < y->line - 1u; /* 0 becomes the last */
+    }
+    return x->col < y->col;
+}
+
+static void sort_rows(order_t *o, const tw_diags_t *d)
+{
+    unsigned file[TW_COUNT(o->row)];
+    *o = (order_t){.n = 0};
+    for (unsigned i = 0; i < d->n; i = next_main(d, i)) {
+        o->row[o->n++] = i;
+    }
+    for (unsigned i = 0; i < o->n; i++) {
+        file[i] = first_of_file(d, o, o->row[i]);
+    }
+    for (unsigned i = 1; i < o->n; i++) { /* stable, and there are few */
+        const unsigned row = o->row[i], of = file[i];
+        unsigned k = i;
+        for (; k > 0 && before(d, of, row, file[k - 1], o->row[k - 1]); k--) {
+            o->row[k] = o->row[k - 1];
+            file[k] = file[k - 1];
+        }
+        o->row[k] = row;
+        file[k] = of;
+    }
+}
+
+/* Said once for neighbours: after the last of them. */
+static bool tells_origin(const tw_diags_t *d, const order_t *o, unsigned i)
+{
+    return i + 1 >= o->n || d->rows[o->row[i + 1]].origin != d->rows[o->row[i]].origin;
 }
 
 void tw_diags_print_from(const tw_diags_t *d, const tw_text_source_t *src, void *file, bool colour)
@@ -230,20 +280,20 @@ void tw_diags_print_from(const tw_diags_t *d, const tw_text_source_t *src, void 
     FILE *f = file;
     unsigned shown = 0;
     texts_t texts = {.src = src};
-    /* names of origins live in their notes: one array that lasts as long as the texts do */
-    for (unsigned i = 0; i < d->n;) {
-        const unsigned next = next_main(d, i);
-        shown += !d->rows[i].warning && !d->rows[i].note;
-        for (unsigned k = i; k < next; k++) {
+    order_t order;
+    sort_rows(&order, d);
+    for (unsigned i = 0; i < order.n; i++) {
+        const unsigned row = order.row[i], next = next_main(d, row);
+        shown += !d->rows[row].warning && !d->rows[row].note;
+        for (unsigned k = row; k < next; k++) {
             print_row(&texts, &d->rows[k], colour, f);
         }
-        const tw_diag_origin_t *o = tells_origin(d, i, next) ? origin(d, d->rows[i].origin) : NULL;
+        const tw_diag_origin_t *o = tells_origin(d, &order, i) ? origin(d, d->rows[row].origin) : NULL;
         for (; o != NULL; o = origin(d, o->origin)) {
             const tw_diag_t note = as_note(o);
             (void)text_of(&texts, o->file); /* held under the name that lasts */
             print_row(&texts, &note, colour, f);
         }
-        i = next;
     }
     close_texts(&texts);
     if (d->errors > shown) {
@@ -281,19 +331,21 @@ char *tw_diags_json(const tw_diags_t *d, const tw_text_source_t *src)
 {
     g_text_t out = {0};
     texts_t texts = {.src = src};
+    order_t order;
+    sort_rows(&order, d);
     g_say(&out, "[");
-    for (unsigned i = 0, next; i < d->n; i = next) {
-        next = next_main(d, i);
+    for (unsigned i = 0; i < order.n; i++) {
+        const unsigned row = order.row[i], next = next_main(d, row);
         g_say(&out, "%s", i > 0 ? "," : "");
-        say_place(&out, &texts, &d->rows[i]);
-        g_say(&out, "\"severity\":\"%s\",\"text\":", tw_diag_kind(&d->rows[i]));
-        g_say_json(&out, d->rows[i].text);
+        say_place(&out, &texts, &d->rows[row]);
+        g_say(&out, "\"severity\":\"%s\",\"text\":", tw_diag_kind(&d->rows[row]));
+        g_say_json(&out, d->rows[row].text);
         g_say(&out, ",\"notes\":[");
         bool first = true;
-        for (unsigned k = i + 1; k < next; k++, first = false) {
+        for (unsigned k = row + 1; k < next; k++, first = false) {
             say_note(&out, &texts, &d->rows[k], first);
         }
-        for (const tw_diag_origin_t *o = origin(d, d->rows[i].origin); o != NULL; o = origin(d, o->origin)) {
+        for (const tw_diag_origin_t *o = origin(d, d->rows[row].origin); o != NULL; o = origin(d, o->origin)) {
             const tw_diag_t note = as_note(o);
             (void)text_of(&texts, o->file);
             say_note(&out, &texts, &note, first);

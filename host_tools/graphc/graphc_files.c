@@ -107,7 +107,8 @@ uint32_t g_take_file(g_parser_t *p, tw_tok_t *tok)
     }
     const uint32_t text = look_for(p, dir, file);
     if (text == G_NONE) {
-        tw_text_error(p->t, tok, "cannot read '%s'", path);
+        char near[80];
+        tw_text_error(p->t, tok, "cannot read '%s'%s", path, tw_text_near(p->src, path, near, sizeof near));
         for (unsigned k = 0; k < p->m->n_include_dirs; k++) {
             g_note(p->m, &(g_pos_t){.file = p->m->include_dirs[k]}, "nor in this folder");
         }

@@ -39,6 +39,7 @@ typedef struct printer {
     record_t in;
     block_t block;
     const g_fmt_row_t *header; /* its name stands on the next line: BLOCK_HEADER */
+    bool later;                /* raw types by number are those of graph_dialect 2025 */
     g_slice_t sub[3];          /* name, path index, file of a sub-graph, as they come */
     uint32_t n_sub;
     bool failed;
@@ -396,6 +397,11 @@ static void put_data(printer_t *f, unsigned indent, const g_slice_t *w, uint32_t
     end_cell(f);
 }
 
+static bool named(const g_fmt_row_t *row, const char *tag)
+{
+    return strcmp(row->canonical, tag) == 0;
+}
+
 static void put_tag(printer_t *f, const g_fmt_row_t *row, unsigned indent, bool opener, const g_slice_t *w, uint32_t n)
 {
     if (add_line(f, opener ? SHAPE_TEXT : SHAPE_TAG, indent) == NULL) {
@@ -406,7 +412,7 @@ static void put_tag(printer_t *f, const g_fmt_row_t *row, unsigned indent, bool 
     if (!opener) {
         end_cell(f);
     }
-    g_fmt_args(&f->cells, row->canonical, row->args, w, n);
+    g_fmt_args(&f->cells, row->canonical, f->later && named(row, "format_raw_data") ? "code" : row->args, w, n);
     if (begin > 0 && f->cells.n >= begin) {
         /* a cell has no blank before it: that is the column's */
         memmove(f->cells.p + begin - 1, f->cells.p + begin, f->cells.n - begin);
@@ -417,11 +423,6 @@ static void put_tag(printer_t *f, const g_fmt_row_t *row, unsigned indent, bool 
     }
 }
 
-static bool named(const g_fmt_row_t *row, const char *tag)
-{
-    return strcmp(row->canonical, tag) == 0;
-}
-
 /* What the tag opens. @return true when its line is not aligned with others */
 static bool enter(printer_t *f, const g_fmt_row_t *row, uint32_t n_args)
 {
@@ -430,9 +431,10 @@ static bool enter(printer_t *f, const g_fmt_row_t *row, uint32_t n_args)
         record_t in;
         block_t block, alone; /* alone: without arguments */
     } openers[] = {
-        {"format", IN_FORMAT, BLOCK_TAGS, BLOCK_ROWS},      {"stream_io", IN_IO, BLOCK_TAGS, BLOCK_TAGS},
-        {"stream_io_graph", IN_IO, BLOCK_TAGS, BLOCK_TAGS}, {"top_graph_interface", IN_TOP, BLOCK_ROWS, BLOCK_ROWS},
-        {"node", IN_NODE, BLOCK_TAGS, BLOCK_HEADER},        {"script", IN_SCRIPT, BLOCK_TAGS, BLOCK_TAGS},
+        {"format", IN_FORMAT, BLOCK_TAGS, BLOCK_ROWS},        {"stream_io", IN_IO, BLOCK_TAGS, BLOCK_TAGS},
+        {"stream_io_graph", IN_IO, BLOCK_TAGS, BLOCK_TAGS},   {"top_graph_interface", IN_TOP, BLOCK_ROWS, BLOCK_ROWS},
+        {"node", IN_NODE, BLOCK_TAGS, BLOCK_HEADER},          {"script", IN_SCRIPT, BLOCK_TAGS, BLOCK_TAGS},
+        {"graph_trace_node", IN_TOP, BLOCK_TAGS, BLOCK_ROWS}, {"top_memory_mapping", IN_TOP, BLOCK_ROWS, BLOCK_ROWS},
     };
     for (size_t i = 0; i < TW_COUNT(openers); i++) {
         if (named(row, openers[i].tag)) {
@@ -441,8 +443,8 @@ static bool enter(printer_t *f, const g_fmt_row_t *row, uint32_t n_args)
             return f->block != BLOCK_TAGS || f->in != IN_TOP;
         }
     }
-    if (named(row, "arc_parameters") || named(row, "node_parameters") || named(row, "script_code") ||
-        named(row, "script_assembler")) {
+    if (named(row, "node_parameters") || named(row, "script_code") || named(row, "script_assembler") ||
+        named(row, "script_pool") || named(row, "arc_parameters")) {
         f->block = named(row, "script_assembler") ? BLOCK_ASM : BLOCK_DATA;
         return true;
     }
@@ -464,6 +466,7 @@ static void graph_tag(printer_t *f, const g_fmt_row_t *row, const g_slice_t *w, 
     if (row->where == G_AT_TOP) {
         close_record(f);
     }
+    f->later |= named(row, "graph_dialect") && n > 0 && w->n == 4 && memcmp(w->p, "2025", 4) == 0;
     const unsigned indent = depth(f, row);
     const bool big = named(row, "node") || named(row, "script") || named(row, "subgraph");
     put_waiting(f, indent);

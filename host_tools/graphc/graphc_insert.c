@@ -191,53 +191,14 @@ static bool can_convert(g_model_t *m, uint32_t arc, const g_format_t *a, const g
     return false;
 }
 
-/* Samples that last as long as `samples` of `at` do at the rate of `to`; 0 when no whole number does. */
-static uint32_t same_time(const g_format_t *at, uint32_t samples, const g_format_t *to)
-{
-    const double n = at->rate > 0 && to->rate > 0 ? samples * to->rate / at->rate : samples;
-    const double whole = floor(n + 0.5);
-    return whole >= 1 && whole < 16777216 && fabs(n - whole) < 1e-6 * n ? (uint32_t)whole : 0;
-}
-
-/* `f` with frames of so many samples: its index, or that of `f` where that is no frame. */
-static uint32_t with_samples(g_model_t *m, const g_pos_t *pos, uint32_t index, uint32_t samples)
-{
-    g_format_t f = m->formats[index];
-    const uint64_t bits = (uint64_t)samples * tw_raw_bits(f.raw) * f.channels;
-    f.pos = *pos;
-    f.frame_bytes = (uint32_t)(bits / 8);
-    if (samples == 0 || samples == f.samples || bits % 8 != 0 || bits / 8 > 0xFFFFFFu || !g_can_cut(&f)) {
-        return index;
-    }
-    f.samples = samples;
-    const uint32_t align = tw_raw_bits(f.raw) % 32 == 0 ? 4 : tw_raw_bits(f.raw) == 16 ? 2 : 1;
-    return f.frame_bytes % align == 0 ? g_format_like(m, pos, &f) : index;
-}
-
-/* Frames in and out of a converter last equally long: where the two ends' do not, the side that can be cut gives way
- * and the arc's buffer joins the frames again. */
-static bool converter_formats(g_model_t *m, const g_pos_t *pos, uint32_t *in, uint32_t *out)
-{
-    const g_format_t *a = &m->formats[*in], *b = &m->formats[*out];
-    const uint32_t samples = same_time(a, a->samples, b), back = same_time(b, b->samples, a);
-    if (samples == b->samples) {
-        return true;
-    }
-    if (g_can_cut(b)) {
-        *out = with_samples(m, pos, *out, samples);
-    } else if (g_can_cut(a)) {
-        *in = with_samples(m, pos, *in, back);
-    }
-    return *in != G_NONE && *out != G_NONE;
-}
-
-/* A converter behind `from`, for consumers of format `to`. Makes the arc into it, which begins nowhere yet.
+/* A converter behind `from`, for consumers of format `to`: it cuts and joins frames itself, for an arc's buffer that
+ * did could fill with less than a frame for either side. Makes the arc into it, which begins nowhere yet.
  * @return false after an error */
 static bool convert(inserter_t *s, const source_t *from, uint32_t arc, uint32_t to, uint32_t *feed, source_t *out)
 {
     g_model_t *m = s->m;
     const g_pos_t pos = m->arcs[arc].pos;
-    uint32_t in = from->end.format, made = to;
+    const uint32_t in = from->end.format;
     char why[sizeof m->insertions->why];
     (void)g_differ(&m->formats[in], &m->formats[to], why, sizeof why);
     if (!can_convert(m, arc, &m->formats[in], &m->formats[to], why)) {
@@ -246,8 +207,7 @@ static bool convert(inserter_t *s, const source_t *from, uint32_t arc, uint32_t 
     if (s->converter == NULL) {
         return missing(m, &pos, CONVERTER, why);
     }
-    if (!converter_formats(m, &pos, &in, &made) || !g_check_port(m, &pos, s->converter, 0, in) ||
-        !g_check_port(m, &pos, s->converter, 1, made)) {
+    if (!g_check_port(m, &pos, s->converter, 0, in) || !g_check_port(m, &pos, s->converter, 1, to)) {
         return false;
     }
     const uint32_t node = new_node(s, false, from, arc, why);
@@ -255,7 +215,7 @@ static bool convert(inserter_t *s, const source_t *from, uint32_t arc, uint32_t 
     if (*feed == G_NONE) {
         return false;
     }
-    *out = output_of(m, from, node, 0, made);
+    *out = output_of(m, from, node, 0, to);
     return true;
 }
 

@@ -356,7 +356,7 @@ void g_join(g_parser_t *p)
 {
     g_model_t *m = p->m;
     join_t j = {.p = p, .m = m};
-    if (m->n_scopes > 1) {
+    if (m->n_scopes > 1) { /* else what a flattened text says */
         m->control.subgraphs = m->n_scopes - 1;
         join_arcs(&j);
     }

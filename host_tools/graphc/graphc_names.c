@@ -3,9 +3,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Names given so far, to tell a second one apart: a hash of slots, index + 1. */
+/* Names given so far, and the number to try next when a name is wanted again: hundreds of long ones are one
+ * when they are cut, and each search from the beginning would take longer than the last.
+ */
+typedef struct given {
+    const char *name; /* NULL: free */
+    uint32_t next;
+} given_t;
 typedef struct taken {
-    const char **slots;
+    given_t *slots;
     uint32_t size;
 } taken_t;
 
@@ -16,32 +22,40 @@ static bool taken_open(taken_t *t, uint32_t n)
     return t->slots != NULL;
 }
 
-/* Enter a name; false when it is there already. */
-static bool taken_add(taken_t *t, const char *name)
+/* Where the name is, or would be. */
+static given_t *taken_find(const taken_t *t, const char *name)
 {
     uint32_t at = 2166136261u;
     for (const char *p = name; *p != 0; p++) {
         at = (at ^ (uint8_t)*p) * 16777619u;
     }
     for (;; at++) {
-        const char **slot = &t->slots[at & (t->size - 1)];
-        if (*slot == NULL) {
-            *slot = name;
-            return true;
-        }
-        if (strcmp(*slot, name) == 0) {
-            return false;
+        given_t *slot = &t->slots[at & (t->size - 1)];
+        if (slot->name == NULL || strcmp(slot->name, name) == 0) {
+            return slot;
         }
     }
+}
+
+/* Enter a name; false when it is there already. */
+static bool taken_add(taken_t *t, const char *name)
+{
+    given_t *slot = taken_find(t, name);
+    if (slot->name != NULL) {
+        return false;
+    }
+    *slot = (given_t){name, 2};
+    return true;
 }
 
 /* Shorten to what a symbol holds, and number it when another has the same name. */
 static void settle(taken_t *t, char *name, const char *wanted)
 {
     snprintf(name, TW_SYMBOL_MAX + 1, "%.*s", (int)TW_SYMBOL_MAX, wanted);
-    for (unsigned i = 2; !taken_add(t, name); i++) {
+    given_t *first = taken_find(t, name);
+    while (!taken_add(t, name)) {
         char suffix[12];
-        const int n = snprintf(suffix, sizeof suffix, ".%u", i);
+        const int n = snprintf(suffix, sizeof suffix, ".%u", first->next++);
         snprintf(name, TW_SYMBOL_MAX + 1, "%.*s%s", (int)TW_SYMBOL_MAX - n, wanted, suffix);
     }
 }

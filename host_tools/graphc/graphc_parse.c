@@ -45,7 +45,7 @@ void g_start(g_parser_t *p, g_in_t in)
 static void close_record(g_parser_t *p, bool by_end)
 {
     if (p->in == IN_NODE && !by_end) {
-        g_warn(p->m, &p->block, "node without _end_, closed here");
+        g_warn(p->m, &g_node_here(p)->pos, "this node has no _end_: it is taken to end before line %u", p->t->line);
     }
     (void)g_script_end(p);
     p->in = IN_TOP;
@@ -198,7 +198,11 @@ static bool read_tag_row(g_parser_t *p, const tw_tok_t *tok, const struct row *r
         tw_text_warn(p->t, tok, "%s has no effect in this version", row->tag);
         return true;
     }
-    return row->read(p);
+    if (!row->read(p)) {
+        p->lines = row->where == W_TOP && p->lines == LINES_TAGS ? LINES_IGNORED : p->lines; /* its tags have no home */
+        return false;
+    }
+    return true;
 }
 
 static bool read_tag(g_parser_t *p)
@@ -212,6 +216,12 @@ static bool read_tag(g_parser_t *p)
         const bool comment = tok.p[0] == '#' || (tok.n > 1 && memcmp(tok.p, "//", 2) == 0);
         tw_text_error(p->t, &tok, "unknown tag '%.*s'%s%s%s%s", (int)tok.n, tok.p, near ? ", did you mean '" : "",
                       near ? near : "", near ? "'?" : "", comment ? ": a comment begins with ';'" : "");
+        const tw_tok_t meant = {.p = near, .n = near != NULL ? (uint32_t)strlen(near) : 0};
+        const struct row *opens = near != NULL ? find_row(&meant) : NULL;
+        if (opens != NULL && opens->where == W_TOP && opens->what == CALL) {
+            close_record(p, true);
+            p->lines = LINES_IGNORED; /* what would be inside it */
+        }
         return false;
     }
     return read_tag_row(p, &tok, row);
@@ -395,7 +405,9 @@ bool g_parse(g_model_t *m, const char *path, const tw_text_source_t *src)
     m->control = (g_control_t){.sched_return = 3, .processors = 1, .trace_io = G_NONE};
     const uint32_t text = strlen(path) < sizeof p.dir ? g_load_text(&p, path) : G_NONE;
     if (text == G_NONE || g_add_scope(&p, 0, text, &(g_pos_t){.file = path}) == G_NONE) {
-        tw_diag(m->diags, false, path, 0, 0, "cannot read the graph '%s'", path);
+        char near[80];
+        tw_diag(m->diags, false, path, 0, 0, "cannot read the graph '%s'%s", path,
+                tw_text_near(src, path, near, sizeof near));
         free_parser(&p);
         return false;
     }

@@ -60,12 +60,14 @@ bool g_read_include(g_parser_t *p)
     tw_tok_t tok;
     const uint32_t text = g_take_file(p, &tok);
     if (text == G_NONE || p->m->syntax_only) {
-        p->has_tag |= text != G_NONE; /* the file may have it */
+        p->has_tag = p->unread = true; /* as far as can be told */
         return text != G_NONE;
     }
     for (unsigned k = 0; k < p->depth; k++) {
         if (strcmp(p->stack[k].file, p->m->names[text]) == 0) {
-            tw_text_error(p->t, &tok, "'%s' includes itself", p->m->names[text]);
+            tw_text_error(p->t, &tok,
+                          k + 1 == p->depth ? "'%s' includes itself" : "'%s' is included by itself, by way of others",
+                          p->m->names[text]);
             return false;
         }
     }

@@ -95,6 +95,7 @@ typedef struct g_parser {
     uint8_t *script_bytes;
     uint32_t script_data_bytes, cap_script_bytes;
     g_slice_t script_label;
+    bool unread;      /* syntax_only: an include stands among the script */
     g_pos_t *asm_pos; /* of each line */
     uint32_t cap_asm_pos;
     uint8_t *asm_text;

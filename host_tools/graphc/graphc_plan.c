@@ -4,7 +4,6 @@
  * then the blocks whose manifests ask for more than the default bank: those kept over a restart, program memory,
  * critical and fast memory, each spilled to the next slower bank when its own is full.
  */
-#include "engine/node/node.h"
 #include "host_tools/graphc/graphc_memory.h"
 #include <math.h>
 #include <stdio.h>
@@ -260,7 +259,8 @@ static void place_all(plan_t *p)
     for (uint32_t i = 0; i < m->n_arcs; i++) {
         g_arc_t *a = &m->arcs[i];
         if (a->placed) {
-            (void)place_bytes(p, &a->pos, "arc", a->name, a->vid, a->at, a->bytes, 4, &a->bank);
+            const uint32_t align = arc_align(a) > 8 ? arc_align(a) : 4;
+            (void)place_bytes(p, &a->pos, "arc", a->name, a->vid, a->at, a->bytes, align, &a->bank);
         }
     }
 }

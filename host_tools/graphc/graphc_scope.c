@@ -210,6 +210,18 @@ static void look_up_interface(g_parser_t *p, g_end_t *e, uint32_t sub)
     g_note(m, &l->ios_pos, "its list of interfaces is given here");
 }
 
+/* Another instance of the type, which is then no misspelling. */
+static void note_instance(g_model_t *m, const g_local_t *l, const g_slice_t *type)
+{
+    for (uint32_t i = l->first_node; i < l->end_node; i++) {
+        const g_node_t *n = &m->nodes[i];
+        if (n->type.n == type->n && memcmp(n->type.p, type->p, type->n) == 0) {
+            g_note(m, &n->pos, "%.*s %u is declared here", (int)type->n, type->p, n->inst);
+            return;
+        }
+    }
+}
+
 static void look_up_end(g_parser_t *p, uint32_t scope, g_end_t *e)
 {
     g_model_t *m = p->m;
@@ -225,9 +237,11 @@ static void look_up_end(g_parser_t *p, uint32_t scope, g_end_t *e)
         return;
     }
     char near[64];
-    const bool known = declared(m, l, &e->type) || nearest_node(m, l, &e->type, near, sizeof near) == NULL;
+    const bool shown = m->diags->n < TW_COUNT(m->diags->rows); /* else it is only counted */
+    const bool known = !shown || declared(m, l, &e->type) || nearest_node(m, l, &e->type, near, sizeof near) == NULL;
     g_error(m, &e->pos, "node %.*s %u is not declared%s%s%s", (int)e->type.n, e->type.p, e->inst,
             known ? "" : ", did you mean '", known ? "" : near, known ? "" : "'?");
+    note_instance(m, l, &e->type);
 }
 
 /* In a sub-graph the number is that of an interface, which joining the scopes replaces. */

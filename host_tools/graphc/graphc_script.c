@@ -315,7 +315,7 @@ bool g_script_end(g_parser_t *p)
 {
     const g_code_t code = p->code;
     bool ok = true;
-    if (p->script != G_NONE) {
+    if (p->script != G_NONE && !p->unread) {
         switch (code) {
         case CODE_NONE:
             break; /* looking up says so */
@@ -333,6 +333,6 @@ bool g_script_end(g_parser_t *p)
     p->code = CODE_NONE;
     p->data_bytes = p->literal_bytes = p->n_literals = p->asm_bytes = p->asm_lines = 0;
     p->n_script_data = p->script_data_bytes = 0;
-    p->has_pool = false;
+    p->has_pool = p->unread = false;
     return ok;
 }

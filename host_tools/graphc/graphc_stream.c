@@ -24,8 +24,9 @@ bool g_check_format(g_model_t *m, g_format_t *f)
     }
     const uint64_t payload = (uint64_t)(f->frame_bytes - stamp) * 8;
     if (payload % bits != 0) {
-        g_error(m, &f->pos, "format %u: %u frame bytes are no whole number of samples of %u channels %s (%u bits)",
-                f->id, f->frame_bytes - stamp, f->channels, tw_raw_name(f->raw), bits);
+        g_error(m, &f->pos,
+                "format %u: %u frame bytes are no whole number of samples: %u channel(s) of %s take %u bits", f->id,
+                f->frame_bytes - stamp, f->channels, tw_raw_name(f->raw), bits);
         return false;
     }
     const uint32_t align = raw_bits % 32 == 0 ? 4 : raw_bits == 16 ? 2 : 1;

@@ -100,7 +100,7 @@ static void explain(const tw_node_desc_t *d, const tw_format_t *f, const g_node_
 static void verify_params(g_model_t *m, const g_node_t *n, const tw_node_desc_t *d)
 {
     const g_arc_t *a = &m->arcs[n->arcs[0]];
-    const tw_format_t f = g_device_format(&m->formats[n->manifest->rx != 0 ? a->to.format : a->from.format]);
+    const tw_format_t f = g_device_format(&m->formats[n->rx != 0 ? a->to.format : a->from.format]);
     tw_fault_t fault = {0};
     fault.err = tw_param_check(d, &f, n->tag, 0, m->params + n->params_at, n->params_bytes, &fault);
     if (fault.err == TW_OK) {

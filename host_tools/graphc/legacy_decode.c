@@ -32,20 +32,30 @@ static int digit(char c)
                                   : -1;
 }
 
+/* Both arrays grow together, and each is kept when the other cannot. */
+static bool more_room(reader_t *r)
+{
+    const uint32_t cap = r->cap > 0 ? 2 * r->cap : 256;
+    uint32_t *w = realloc(r->l->w, cap * sizeof *w);
+    if (w == NULL) {
+        return false;
+    }
+    r->l->w = w;
+    place_t *p = realloc(r->places, cap * sizeof *p);
+    if (p == NULL) {
+        return false;
+    }
+    r->places = p;
+    r->cap = cap;
+    return true;
+}
+
 static bool add_word(reader_t *r, uint32_t value, const char *comment, const char *eol)
 {
     tw_legacy_t *l = r->l;
-    if (l->n == r->cap) {
-        const uint32_t cap = r->cap > 0 ? 2 * r->cap : 256;
-        uint32_t *w = realloc(l->w, cap * sizeof *w);
-        l->w = w != NULL ? w : l->w;
-        place_t *p = realloc(r->places, cap * sizeof *p);
-        r->places = p != NULL ? p : r->places;
-        if (w == NULL || p == NULL) {
-            tw_diag(r->d, false, r->file, r->line, 0, "out of memory");
-            return false;
-        }
-        r->cap = cap;
+    if (l->n == r->cap && !more_room(r)) {
+        tw_diag(r->d, false, r->file, r->line, 0, "out of memory");
+        return false;
     }
     if (l->n > TW_LEGACY_WORDS_MAX) {
         tw_diag(r->d, false, r->file, r->line, 0, "more than %u words", TW_LEGACY_WORDS_MAX);

@@ -183,7 +183,7 @@ static void test_S0_L180_a_node_without_end_is_closed_by_the_next_record(void **
     assert_int_equal(model.nodes[1].preset, 4);
     assert_int_equal(diags.n, 2);
     assert_true(diags.rows[0].warning && diags.rows[0].line == 1 && diags.rows[1].line == 3);
-    assert_true(said("without _end_"));
+    assert_true(said("has no _end_"));
 }
 
 static void test_S0_L148_rules_of_dashes_and_equal_signs_are_drawing(void **state)

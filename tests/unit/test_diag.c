@@ -151,8 +151,8 @@ static void the_way_a_text_came_in_is_told_after_its_errors(void **state)
                                              "    1 | include deep\n      |         ^~~~\n"
                                              "main:2:9: note: included here\n"
                                              "    2 | include inner\n      |         ^~~~~\n"
-                                             "main:1:1: error: third\n    1 | a\n      | ^\n"
-                                             "deep: error: its name means nothing now\n");
+                                             "deep: error: its name means nothing now\n"
+                                             "main:1:1: error: third\n    1 | a\n      | ^\n");
     assert_int_equal(texts[1].reads, 1);
 }
 
@@ -188,6 +188,34 @@ static void an_error_takes_the_place_of_a_warning_when_all_are_taken(void **stat
     tw_diag_summary(&diags, text, sizeof text);
     assert_string_equal(text, "70 errors, 40 warnings");
     assert_non_null(strstr(print(texts, false), "and 6 more errors\n"));
+}
+
+static void what_is_said_follows_the_text(void **state)
+{
+    (void)state;
+    memory_t texts[] = {{NULL, NULL, 0, 0}};
+    static const struct {
+        const char *file;
+        unsigned line, col;
+        bool note;
+        const char *text;
+    } rows[] = {{"g", 9, 2, false, "5"}, {"g", 0, 0, false, "7"}, {"g", 9, 1, false, "3"}, {"m", 1, 1, true, "4"},
+                {"m", 3, 1, false, "8"}, {"g", 2, 7, false, "1"}, {"h", 1, 1, true, "2"},  {"g", 9, 2, false, "6"}};
+    memset(&diags, 0, sizeof diags);
+    for (size_t i = 0; i < TW_COUNT(rows); i++) {
+        if (rows[i].note) {
+            tw_diag_note(&diags, rows[i].file, rows[i].line, rows[i].col, "%s", rows[i].text);
+        } else {
+            tw_diag(&diags, false, rows[i].file, rows[i].line, rows[i].col, "%s", rows[i].text);
+        }
+    }
+    char seen[16];
+    size_t n = 0;
+    for (const char *p = print(texts, false); (p = strchr(p, '\n')) != NULL; p++) {
+        seen[n++] = p[-1];
+    }
+    seen[n] = 0;
+    assert_string_equal(seen, "12345678");
 }
 
 static void json_has_every_field_and_escapes(void **state)
@@ -238,6 +266,7 @@ int main(void)
         cmocka_unit_test(the_way_a_text_came_in_is_told_after_its_errors),
         cmocka_unit_test(colours_are_there_when_asked_for_and_only_then),
         cmocka_unit_test(an_error_takes_the_place_of_a_warning_when_all_are_taken),
+        cmocka_unit_test(what_is_said_follows_the_text),
         cmocka_unit_test(json_has_every_field_and_escapes),
         cmocka_unit_test(nearest_takes_swapped_letters_and_case_for_slips),
     };

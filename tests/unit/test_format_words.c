@@ -33,7 +33,7 @@ static void test_S0_L93_the_listing_has_three_words(void **state)
 }
 
 /* No bit order is stated: what is listed first is least significant. */
-static void test_S0_L1661_fields_listed_first_are_least_significant(void **state)
+static void test_S0_L1657_fields_listed_first_are_least_significant(void **state)
 {
     (void)state;
     const tw_fmt_t f = {.frame = 0x123456,
@@ -74,7 +74,7 @@ static void e2_has_the_unit_and_the_size_of_stamps(void **state)
 }
 
 /* Mantissa 19 bits, exponents 0 -8 -16 -24: "from 1 week period up to 524 kHz, common rates with full accuracy". */
-static void test_S0_L1682_rates_have_19_bits_and_four_exponents(void **state)
+static void test_S0_L1679_rates_have_19_bits_and_four_exponents(void **state)
 {
     (void)state;
     static const struct {
@@ -105,7 +105,7 @@ static void test_S0_L1682_rates_have_19_bits_and_four_exponents(void **state)
 }
 
 /* Frame 0 is any size; 24 bits of bytes. */
-static void test_S0_L1663_frame_zero_is_any_size(void **state)
+static void test_S0_L1665_frame_zero_is_any_size(void **state)
 {
     (void)state;
     tw_fmt_t f = mono, back;
@@ -238,10 +238,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_S0_L93_the_listing_has_three_words),
-        cmocka_unit_test(test_S0_L1661_fields_listed_first_are_least_significant),
+        cmocka_unit_test(test_S0_L1657_fields_listed_first_are_least_significant),
         cmocka_unit_test(e2_has_the_unit_and_the_size_of_stamps),
-        cmocka_unit_test(test_S0_L1682_rates_have_19_bits_and_four_exponents),
-        cmocka_unit_test(test_S0_L1663_frame_zero_is_any_size),
+        cmocka_unit_test(test_S0_L1679_rates_have_19_bits_and_four_exponents),
+        cmocka_unit_test(test_S0_L1665_frame_zero_is_any_size),
         cmocka_unit_test(what_does_not_fit_is_named),
         cmocka_unit_test(foreign_words_are_refused),
         cmocka_unit_test(words_read_are_written_the_same),

@@ -76,17 +76,17 @@ static const struct {
      "io_in0>gain.0 32/32\nconverter.0>any.0 96/96\nconverter.1>io_out0 32/32\ngain.0>converter.0 32/32\n"
      "any.0>converter.1 96/96\n",
      "16000 to 48000 Hz\n48000 to 16000 Hz\n"},
-    {"rates differ and frames do not last as long: the converter's output is cut",
+    {"rates differ and frames do not last as long: the converter cuts them",
      TWO ENDS "arc gain 0 1 0 any 0 0 5\narc_output 1 any 0 1 3\n",
-     "io_in0>gain.0 32/32\nconverter.0>any.0 96/64\nconverter.1>io_out0 32/32\ngain.0>converter.0 32/32\n"
+     "io_in0>gain.0 32/32\nconverter.0>any.0 64/64\nconverter.1>io_out0 32/32\ngain.0>converter.0 32/32\n"
      "any.0>converter.1 96/96\n",
      "16000 to 48000 Hz\n48000 to 16000 Hz\n"},
-    {"S0:L439 fan-out of a port: a split",
+    {"S0:L450 fan-out of a port: a split",
      FORMATS IOS "stream_io 2\n stream_io_hwid 6\nnode gain 0\n_end_\n" ENDS
                  "arc_output 1 gain 0 1 0\narc_output 2 gain 0 1 0\n",
      "io_in0>gain.0 32/32\nsplit.0>io_out0 32/32\nsplit.0>io_out1 32/32\ngain.0>split.0 32/32\n",
      "one port feeds 2 arcs\n"},
-    {"S0:L439 fan-out of an input: a split",
+    {"S0:L445 fan-out of an input: a split",
      FORMATS IOS "stream_io 2\n stream_io_hwid 6\nnode gain 0\n_end_\nnode any 0\n_end_\n" ENDS
                  "arc_input 0 any 0 0 0\narc_output 1 gain 0 1 0\narc_output 2 any 0 1 0\n",
      "split.0>gain.0 32/32\nsplit.0>any.0 32/32\ngain.0>io_out0 32/32\nany.0>io_out1 32/32\nio_in0>split.0 32/32\n",
@@ -235,7 +235,7 @@ static void instances_of_the_text_keep_their_numbers(void **state)
 static const struct {
     const char *why, *text, *said;
 } refusals[] = {
-    {"S0:L439 arc_no_convert forbids, and says what differs",
+    {"S1:L462 arc_no_convert forbids, and says what differs",
      TWO ENDS "arc gain 0 1 0 any 0 0 1\n arc_no_convert\narc_output 1 any 0 1 0\n",
      "error: formats of the two ends differ: S16 to FP32, and arc_no_convert forbids a converter\n"
      "1:8 note: format of the producer\n4:8 note: format of the consumer\n"},

@@ -366,11 +366,54 @@ static void tags_of_the_whole_graph_have_no_effect_in_a_sub_graph(void **state)
     }
 }
 
+/* Diagnostics have places in the text, which the formatter moves. */
+static void without_diags(say_t *s)
+{
+    char *at = strstr(s->v, "g.txt:");
+    if (at != NULL) {
+        *at = 0;
+    }
+}
+
+/* What the formatter prints is the same graph, and printed again it is the same text. */
+static void each_tag_survives_the_formatter(void **state)
+{
+    (void)state;
+    static say_t before;
+    unsigned wrong = 0;
+    for (size_t i = 0; i < TW_COUNT(cases); i++) {
+        char text[1600];
+        tw_graph_fmt_t once, twice;
+        snprintf(text, sizeof text, "%s", cases[i].text);
+        file_t files[] = {{"g.txt", text}, FILES};
+        if (begins(text, SUBGRAPH) || !parse_files(files, &before)) {
+            continue;
+        }
+        without_diags(&before);
+        const bool ok = tw_graph_fmt("g.txt", text, strlen(text), &once);
+        files[0].text = ok ? once.text : "";
+        (void)parse_files(files, &got);
+        without_diags(&got);
+        const bool same = ok && strcmp(before.v, got.v) == 0 && tw_graph_fmt("g.txt", once.text, once.n, &twice);
+        if (!same || strcmp(once.text, twice.text) != 0) {
+            print_error("%s %s\n%s\nprinted:\n%s\nbefore:\n%s\nafter:\n%s\n", cases[i].seed, cases[i].tag, text,
+                        ok ? once.text : once.diags.rows[0].text, before.v, got.v);
+            wrong++;
+        }
+        if (same) {
+            tw_graph_fmt_free(&twice);
+        }
+        tw_graph_fmt_free(&once);
+    }
+    assert_int_equal(wrong, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_S0_L204_to_L460_each_tag_means_what_the_seed_says),
         cmocka_unit_test(every_row_of_graph_tags_has_a_case),
+        cmocka_unit_test(each_tag_survives_the_formatter),
         cmocka_unit_test(tags_of_the_whole_graph_have_no_effect_in_a_sub_graph),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

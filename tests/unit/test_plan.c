@@ -38,12 +38,12 @@ static const struct {
     int vid;
     const char *spill;
 } banks[] = {
-    {"S0:L320 nothing asked: VID 0", MEM(64), "", NULL, 0, NULL},
+    {"S0:L324 nothing asked: VID 0", MEM(64), "", NULL, 0, NULL},
     {"S0:L511 speed 0 of the text asks for nothing", MEM(64) "node_mem_speed 0\n", "", NULL, 0, NULL},
     {"S0:L511 speed 1 of the text is fast, 2 in the image", MEM(64) "node_mem_speed 1\n", "", NULL, 1, NULL},
     {"S0:L511 fast scratch likes the bank made for it", MEM(64) "node_mem_speed 1\nnode_mem_retention 1\n", "", NULL, 3,
      NULL},
-    {"S0:L512 speed 2 of the text is critical, 3 in the image: DTCM of the one processor",
+    {"S0:L511 speed 2 of the text is critical, 3 in the image: DTCM of the one processor",
      MEM(64) "node_mem_speed 2\nnode_mem_retention 1\n", "", NULL, 5, NULL},
     {"a static block leaves the working bank alone and spills to fast", MEM(64) "node_mem_speed 2\n", "", NULL, 1,
      "the platform has no critical memory for it"},
@@ -58,7 +58,7 @@ static const struct {
     {"S0:L513 program memory", MEM(64) "node_mem_dataOprog1 1\n", "", NULL, 8, NULL},
     {"program memory, none", MEM(64) "node_mem_dataOprog1 1\n", "", NO_KEPT, 0,
      "the platform has no program memory for it"},
-    {"S0:L319 the text's word goes before the manifest's", MEM(64) "node_mem_speed 2\n", "node_map_hwblock 0 1\n", NULL,
+    {"S0:L323 the text's word goes before the manifest's", MEM(64) "node_mem_speed 2\n", "node_map_hwblock 0 1\n", NULL,
      1, NULL},
     {"also for bank 0", MEM(64) "node_mem_speed 2\n", "node_map_hwblock 0 0\n", NULL, 0, NULL},
     {"P = 1 needs a processor: several may run the graph, the node is bound",
@@ -201,12 +201,12 @@ static const struct {
     const char *why, *tags;
     uint32_t bytes, fill;
 } sizes[] = {
-    {"S0:L456 no jitter: one frame, the larger", "", 64, 0},
-    {"S0:L456 a factor, rounded up to 4", " arc_jitter_ctrl 1.01\n", 68, 0},
-    {"S0:L456 never less than a frame", " arc_jitter_ctrl 0.5\n", 64, 0},
+    {"S0:L460 no jitter: one frame, the larger", "", 64, 0},
+    {"S0:L460 a factor, rounded up to 4", " arc_jitter_ctrl 1.01\n", 68, 0},
+    {"S0:L460 never less than a frame", " arc_jitter_ctrl 0.5\n", 64, 0},
     {"a delay's frames come on top", " arc_delay 2\n", 192, 128},
     {"both", " arc_delay 1\n arc_jitter_ctrl 2\n", 192, 64},
-    {"S0:L451 flushed buffers end on a line of the cache", " arc_jitter_ctrl 1.01\n arc_flush 1\n", 96, 0},
+    {"S0:L457 flushed buffers end on a line of the cache", " arc_jitter_ctrl 1.01\n arc_flush 1\n", 96, 0},
 };
 
 static void buffers_have_the_size_the_text_asks_for(void **state)
@@ -226,7 +226,7 @@ static void buffers_have_the_size_the_text_asks_for(void **state)
     }
 }
 
-static void S0_L439_loops_need_a_delay(void **state)
+static void S0_L450_loops_need_a_delay(void **state)
 {
     (void)state;
     static const char loop[] = FORMATS IOS "node mix 0\n_end_\nnode gain 0\n_end_\narc_input 0 mix 0 0 0\n"
@@ -244,7 +244,7 @@ static void S0_L439_loops_need_a_delay(void **state)
     rig_free(&r);
 }
 
-static void S0_L439_a_delay_is_whole_frames_of_the_consumer(void **state)
+static void S0_L450_a_delay_is_whole_frames_of_the_consumer(void **state)
 {
     (void)state;
     rig_t r;
@@ -532,8 +532,8 @@ int main(void)
         cmocka_unit_test(S1_L960_pseudo_working_is_not_overlaid),
         cmocka_unit_test(places_of_the_text_are_kept_or_refused),
         cmocka_unit_test(buffers_have_the_size_the_text_asks_for),
-        cmocka_unit_test(S0_L439_loops_need_a_delay),
-        cmocka_unit_test(S0_L439_a_delay_is_whole_frames_of_the_consumer),
+        cmocka_unit_test(S0_L450_loops_need_a_delay),
+        cmocka_unit_test(S0_L450_a_delay_is_whole_frames_of_the_consumer),
         cmocka_unit_test(S0_L223_the_graphs_bank_has_arcs_and_state),
         cmocka_unit_test(S0_L325_copies_are_of_constants_and_in_both_banks),
         cmocka_unit_test(a_full_bank_is_said_once_with_all_it_would_need),

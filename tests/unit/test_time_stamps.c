@@ -203,7 +203,7 @@ static void what_is_on_no_calendar_is_refused(void **state)
 /* ---- stamps of frames ------------------------------------------------------------------ */
 
 /* 2 MSB of format, 40 bits of milliseconds, 16 of fraction: 58 of 64 bits, the gap is zero. */
-static void test_S1_L930_an_absolute_stamp_has_58_bits(void **state)
+static void test_S1_L932_an_absolute_stamp_has_58_bits(void **state)
 {
     (void)state;
     const tw_stamp_abs_t t = {2, 0x123456789A, 0xBCDE};
@@ -219,7 +219,7 @@ static void test_S1_L930_an_absolute_stamp_has_58_bits(void **state)
     assert_int_equal(tw_stamp_abs_pack(&(tw_stamp_abs_t){0, 1ull << 40, 0}, &word), TW_E_RANGE);
 }
 
-static void test_S1_L934_a_relative_stamp_has_four_formats(void **state)
+static void test_S1_L936_a_relative_stamp_has_four_formats(void **state)
 {
     (void)state;
     static const struct {
@@ -264,8 +264,8 @@ int main(void)
         cmocka_unit_test(unix_times_are_the_calendars),
         cmocka_unit_test(every_day_of_four_centuries_follows_the_one_before),
         cmocka_unit_test(what_is_on_no_calendar_is_refused),
-        cmocka_unit_test(test_S1_L930_an_absolute_stamp_has_58_bits),
-        cmocka_unit_test(test_S1_L934_a_relative_stamp_has_four_formats),
+        cmocka_unit_test(test_S1_L932_an_absolute_stamp_has_58_bits),
+        cmocka_unit_test(test_S1_L936_a_relative_stamp_has_four_formats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,13 +19,13 @@ static const char rich[] =
     "format 7\n format_raw_data FP32\n format_frame_length 384\n format_nbchan 2\n format_domain audio_in\n"
     " format_sdomain V\n format_sampling_rate 48000\n format_audio_mapping 3\n"
     "format 2\n format_frame_length 10\n format_time_stamp 3\n format_time_stamp_size 0\n format_interleaving 1\n"
-    "stream_io 4\n stream_io_hwid 4\n stream_io_format 7\n stream_io_setting1 0x11 0x22 0x33\n"
+    "stream_io 4\n stream_io_hwid 4\n stream_io_format 7\n"
     "stream_io 5\n stream_io_hwid 6\n stream_io_format 7\n"
-    "stream_io 6\n stream_io_hwid 0\n stream_io_format 2\n"
+    "stream_io 6\n stream_io_hwid 0\n stream_io_format 2\n stream_io_setting1 0x11 0x22 0x33\n"
     "stream_io 8\n stream_io_hwid 9\n stream_io_format 2\n"
     "script 0\n script_registers 3\n script_pointers 1\n script_stack 4\n script_mem_shared 1\n script_budget 300\n"
     " script_code\n 2 h16; 2002 0001\n 1 h16; C000\n 1 f64; 1.0\n 3 u8; 1 2 3\n _end_\n_end_\n"
-    "node arm_stream_amplifier 3\n node_name out/gain\n node_script 0\n node_preset 1\n node_trace_id 9\n "
+    "node arm_stream_amplifier 3\n node_name out/gain\n node_script 0\n node_preset 1\n node_trace_id 8\n "
     "node_map_rtos 1\n"
     " node_map_verbose 2\n node_map_hwblock 0 100\n node_malloc_E 5\n node_parameters\n 1 u8; 2\n 1 u16; 0x805\n "
     "_end_\n_end_\n"
@@ -146,10 +146,12 @@ static void ios_say_what_text_and_manifest_say(void **state)
     const uint32_t io = section(2);
     assert_int_equal(w(io), 4 | 1 << 20); /* hwid 4, rx, commander, buffer set at run time, processor 1 */
     assert_int_equal(w(io + 4), 1 | 0 << 16);
-    assert_int_equal(w(io + 8), 0x11);
-    assert_int_equal(w(io + 12), 0x22);
-    assert_int_equal(w(io + 16), 0x33);
+    assert_int_equal(w(io + 8), 1 + 2 * 2); /* channels {1 2}, then rates {8000 16000 48000 ..} */
+    assert_int_equal(w(io + 12), 0);
     assert_int_equal(w(io + 28), 0);
+    assert_int_equal(w(io + 64 + 8), 0x11); /* an IO without options: as the text says */
+    assert_int_equal(w(io + 64 + 12), 0x22);
+    assert_int_equal(w(io + 64 + 16), 0x33);
     assert_int_equal(w(io + 32), 6 | 1 << 16 | 1 << 17 | 1 << 18 | 1 << 20); /* tx, servant, copied */
     assert_int_equal(w(io + 36), 0 | 0 << 16);
     assert_int_equal(w(io + 64 + 4), 3 | 1 << 16);
@@ -164,8 +166,8 @@ static void nodes_are_in_schedule_order_with_their_words(void **state)
     assert_int_equal(amp, section(3) + 16);
     assert_int_equal(w(amp), 1 | 1 << 19 | 1 << 24 | 1 << 26 | 1 << 27 | 1 << 28 | 1u << 31);
     assert_int_equal(w(amp + 4), 1 | 1 << 4 | 1 << 8 | 1 << 12 | 1 << 19 | 4 << 25);
-    assert_int_equal(w(amp + 8), 0x853E62C1u);                        /* FNV-1a of "ARM/arm_stream_amplifier" */
-    assert_int_equal(w(amp + 12), 0x0100 << 16 | 9 << 8 | 1);         /* trace IO 9, the first table of META */
+    assert_int_equal(w(amp + 8), 0x853E62C1u);                /* FNV-1a of "ARM/arm_stream_amplifier" */
+    assert_int_equal(w(amp + 12), 0x0100 << 16 | 3 << 8 | 1); /* trace IO 8, the fourth; the first table of META */
     assert_int_equal(w(amp + 16), 2 | (0 | 1 << 12 | 1 << 13) << 16); /* arc 2 in; arc 0 out, high QoS */
     assert_int_equal(w(amp + 20), 1);                                 /* the part of bank 1 is bank 1 */
     assert_int_equal(w(amp + 24), 4096);

@@ -275,7 +275,7 @@ static void test_S0_L1446_vrms_is_of_a_sine_and_approximate(void **state)
 }
 
 /* 0 dBm = -30 dBW: an offset of a logarithm. */
-static void test_S0_L1388_dbm_is_an_offset_of_a_logarithm(void **state)
+static void test_S0_L1391_dbm_is_an_offset_of_a_logarithm(void **state)
 {
     (void)state;
     double v;
@@ -316,7 +316,7 @@ int main(void)
         cmocka_unit_test(test_S0_L1442_a_dps_is_a_360th_of_a_turn),
         cmocka_unit_test(test_S0_L1423_gravity_is_the_standard_one),
         cmocka_unit_test(test_S0_L1446_vrms_is_of_a_sine_and_approximate),
-        cmocka_unit_test(test_S0_L1388_dbm_is_an_offset_of_a_logarithm),
+        cmocka_unit_test(test_S0_L1391_dbm_is_an_offset_of_a_logarithm),
         cmocka_unit_test(what_cannot_be_converted_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
