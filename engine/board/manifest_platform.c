@@ -371,7 +371,8 @@ static bool read_nodes(reader_t *r)
         return false;
     }
     if (is_node_row(&r->t)) {
-        return read_node(r, false) & read_nodes_to_end(r, false);
+        ok = read_node(r, false);
+        return read_nodes_to_end(r, false) && ok;
     }
     if (!tw_take_u32(&r->t, "number of nodes", NODES_MAX, &n)) {
         return false;

@@ -165,11 +165,19 @@ static void registers(g_trans_t *x)
     g_put(x, "script_registers %.10g%s", v, g_rest(x, rest, sizeof rest));
 }
 
+/* "mem_fill_pattern bytes hWORD" fills all memory; ours has the word alone and speaks of an arc. */
+static bool is_fill_of_memory(const tw_text_t *line, const tw_tok_t *tag)
+{
+    tw_text_t t = *line;
+    tw_tok_t tok;
+    return tw_tok_is(tag, "mem_fill_pattern") && tw_text_tok(&t, &tok) && tw_text_tok(&t, &tok);
+}
+
 /* ---- lines --------------------------------------------------------------------------- */
 
 static void line(later_t *l)
 {
-    static const char *const dropped[] = {"node_user_key", "mem_fill_pattern", "stream_io_cb_setting"};
+    static const char *const dropped[] = {"node_user_key", "stream_io_cb_setting"};
     g_trans_t *x = l->x;
     tw_tok_t tag, next;
     double year;
@@ -185,7 +193,7 @@ static void line(later_t *l)
         parameters(x);
     } else if (tw_tok_is(&tag, "script_register")) {
         registers(x);
-    } else if (is_one_of(&tag, dropped, TW_COUNT(dropped))) {
+    } else if (is_one_of(&tag, dropped, TW_COUNT(dropped)) || is_fill_of_memory(&x->t, &tag)) {
         drop(x, &tag);
     } else if (tw_tok_is(&tag, "node_script_code") || (tw_tok_is(&tag, "script_code") && !next_is_data(x))) {
         statements(l, &tag);

@@ -17,7 +17,6 @@ static const struct {
     {"e2a", "S and X rows, 16-bit code kept, a script number without gaps"},
     {"later", "renamed tags, operands in another order, statements for code"},
     {"later_2025", "raw codes of graph_dialect 2025 become names"},
-    {"later_bad", "a raw code that is not certain is refused"},
     {"template", "placeholders are told and filled"},
     {"io_template", "prose between the tags of an IO manifest becomes comment"},
     {"node_e1", "positional node manifest, default index from 0"},
@@ -153,6 +152,15 @@ static void an_included_file_is_translated_too(void **state)
     want("the format of the included file", &s, "id=3 frame=64");
 }
 
+static void a_raw_code_that_is_not_certain_is_refused(void **state)
+{
+    (void)state;
+    const file_t files[] = {{"g.txt", "graph_dialect 2025\nformat_index 0\nformat_raw_data 17\n"}, {NULL, NULL}};
+    static say_t s;
+    (void)parse_files(files, &s);
+    want("the code, where it stands", &s, "g.txt:3:17 error: raw type 17");
+}
+
 /* ---- eras --------------------------------------------------------------------------- */
 
 static void the_era_of_a_text_is_told_by_its_words(void **state)
@@ -194,6 +202,7 @@ int main(void)
         cmocka_unit_test(an_error_in_an_old_graph_points_into_it),
         cmocka_unit_test(a_line_kept_as_it_was_keeps_its_columns),
         cmocka_unit_test(an_included_file_is_translated_too),
+        cmocka_unit_test(a_raw_code_that_is_not_certain_is_refused),
         cmocka_unit_test(the_era_of_a_text_is_told_by_its_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
