@@ -202,8 +202,11 @@ bool tw_tok_uint(const tw_tok_t *tok, uint64_t *v)
 
 bool tw_tok_int(const tw_tok_t *tok, int64_t *v)
 {
-    const bool minus = tok->n > 0 && tok->p[0] == '-';
-    const uint32_t sign = minus || (tok->n > 0 && tok->p[0] == '+');
+    if (tok->n == 0) {
+        return false;
+    }
+    const bool minus = tok->p[0] == '-';
+    const uint32_t sign = minus || tok->p[0] == '+';
     const char *p = tok->p + sign;
     const uint32_t n = tok->n - sign;
     uint64_t u;

@@ -8,9 +8,15 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Shows the first line where they part. */
 static void refuse(const char *what, const char *a, const char *b)
 {
-    (void)fprintf(stderr, "%s\n---- first\n%s\n---- then\n%s\n", what, a, b);
+    size_t i = 0, line = 0;
+    for (; a[i] != 0 && a[i] == b[i]; i++) {
+        line = a[i] == '\n' ? i + 1 : line;
+    }
+    (void)fprintf(stderr, "%s\n---- first\n%.*s\n---- then\n%.*s\n", what, (int)strcspn(a + line, "\n"), a + line,
+                  (int)strcspn(b + line, "\n"), b + line);
     abort();
 }
 
