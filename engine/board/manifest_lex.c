@@ -343,12 +343,16 @@ void tw_diag(tw_diags_t *d, bool warning, const char *file, unsigned line, unsig
     va_end(ap);
 }
 
-static tw_diag_t at_token(const tw_text_t *t, const tw_tok_t *tok, bool warning)
+unsigned tw_text_col(const tw_text_t *t, const tw_tok_t *tok)
 {
     const bool moved = t->map != NULL && t->row > 0 && (t->map[t->row - 1] & TW_LINE_SAME) == 0;
-    const bool whole_line = tok == NULL || moved;
-    return (tw_diag_t){
-        .line = t->line, .col = whole_line ? 0 : tok->col, .len = whole_line ? 0 : tok->n, .warning = warning};
+    return tok == NULL || moved ? 0 : tok->col;
+}
+
+static tw_diag_t at_token(const tw_text_t *t, const tw_tok_t *tok, bool warning)
+{
+    const unsigned col = tw_text_col(t, tok);
+    return (tw_diag_t){.line = t->line, .col = col, .len = col == 0 ? 0 : tok->n, .warning = warning};
 }
 
 void tw_text_error(tw_text_t *t, const tw_tok_t *tok, const char *fmt, ...)
