@@ -410,8 +410,12 @@ static void say_row(g_text_t *t, const tw_pic_t *p, uint32_t row, const uint32_t
 static void say_body(g_text_t *t, const tw_pic_t *p, const inside_t *in, uint32_t *numbers)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < p->n_arcs; i++) {
-        numbers[i] = crosses(p, &p->arcs[i]) ? ++n : 0;
+    for (uint32_t row = 0; row < p->n_rows; row++) { /* numbers rise from row to row */
+        for (uint32_t i = 0; i < p->n_arcs; i++) {
+            if (crosses(p, &p->arcs[i]) && row_of(p, p->arcs[i].from) == row) {
+                numbers[i] = ++n;
+            }
+        }
     }
     if (p->n_rows > 1) {
         for (uint32_t row = p->n_rows; row-- > 0;) { /* Graphviz stacks from below */

@@ -84,7 +84,7 @@ static void locks_are_left_out_and_delays_are_dashed(void **state)
     out = (tw_graphc_out_t){0};
     assert_true(tw_platform_read(&platform, PLATFORM, &d));
     assert_true(g_compile("g.txt", &opts, &platform, &src, &out));
-    assert_non_null(strstr(out.report, "lock.script.1"));
+    assert_non_null(strstr(out.report_json, "\"lock\":true"));
     assert_non_null(strstr(out.dot, "\"node script.1\" ["));
     assert_int_equal(count(out.dot, " -> "), 2);
     assert_int_equal(count(out.dot, "style=dashed"), 1);
