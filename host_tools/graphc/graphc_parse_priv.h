@@ -151,6 +151,8 @@ bool g_take_symbol(g_parser_t *p, tw_tok_t *tok);
 bool g_take_script_id(g_parser_t *p, uint32_t *id);
 /** True when the line has another token. */
 bool g_more(const g_parser_t *p);
+/** The same of a number: what else stands there is comment. */
+bool g_more_number(const g_parser_t *p);
 
 /* ---- blocks, graphc_parse.c ---------------------------------------------------- */
 

@@ -257,11 +257,17 @@ static void look_up_io(g_parser_t *p, uint32_t scope, g_arc_t *a, g_end_t *edge)
 {
     g_model_t *m = p->m;
     const g_local_t *l = &p->locals[scope];
+    const bool said = edge->pos.line > 0;
+    const uint32_t format = said ? format_index(m, l, &edge->pos, edge->format) : 0;
     edge->node = G_IO;
     edge->format = 0;
     if (scope == 0) {
         a->io = index_of(m, &a->pos, "stream_io", l->io_of, a->io);
         edge->format = a->io != G_NONE ? m->ios[a->io].format : 0;
+        if (said && a->io != G_NONE && format != edge->format) {
+            g_warn(m, &edge->pos, "the format of the IO's end is that of its stream_io_format, not this one");
+            g_note(m, &m->ios[a->io].pos, "the IO is declared here");
+        }
     } else if (a->io == 0 || a->io > l->n_ios) {
         g_error(m, &a->pos, "interface %u: those of sub-graph %s are 1..%u", a->io, m->scopes[scope].name, l->n_ios);
         g_note(m, &l->ios_pos, "its list of interfaces is given here");
