@@ -211,3 +211,4 @@ void g_close_scope(g_parser_t *p);
 void g_look_up(g_parser_t *p);
 /** Arcs that meet at the edge of a sub-graph become one; scripts get their places. */
 void g_join(g_parser_t *p);
+void g_join_scripts(g_parser_t *p);
