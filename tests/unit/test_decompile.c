@@ -12,12 +12,18 @@
 
 static tw_platform_t platform;
 
+/* Used as a sub-graph by some texts. */
+static const char sub[] = "format 0\n format_frame_length 96\n format_sampling_rate 48000\n"
+                          "script 0\n script_code\n1 h16; C000\n_end_\n_end_\n"
+                          "node arm_stream_filter 0\n node_map_hwblock 0 1\n node_script 0\n_end_\n"
+                          "arc_input 1 arm_stream_filter 0 0 0\narc_output 2 arm_stream_filter 0 1 0\n";
+
 static char *read_text(void *ctx, const char *path, size_t *n)
 {
-    (void)path;
-    *n = strlen(ctx);
+    const char *text = strcmp(path, "sub.txt") == 0 ? sub : ctx;
+    *n = strlen(text);
     char *copy = malloc(*n + 1);
-    memcpy(copy, ctx, *n);
+    memcpy(copy, text, *n);
     return copy;
 }
 
@@ -167,6 +173,30 @@ static const struct {
      IO TWO "arc_input 0 arm_stream_amplifier 0 0 0\narc arm_stream_amplifier 0 1 0 arm_stream_filter 0 0 0\n"
             " arc_delay 3\narc_output 1 arm_stream_filter 0 1 0\n",
      "    arc_delay 3\n"},
+    {"what a buffer holds",
+     IO TWO CHAIN
+     " arc_delay 2\n arc_parameters\n2 s16; 1 -1\n46 u16; 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 "
+     "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 7\n_end_\n",
+     "    arc_parameters\n        16 h8; 01 00 FF FF"},
+    {"contents between delays",
+     IO TWO
+     "arc_input 0 arm_stream_amplifier 0 0 0\n arc_delay 1\narc arm_stream_amplifier 0 1 0 arm_stream_filter 0 0 0\n"
+     " arc_delay 1\n arc_parameters\n48 u16; 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 "
+     "1 1 1 1 1 1 1 1 1 1 1 1\n_end_\narc_output 1 arm_stream_filter 0 1 0\n arc_delay 3\n",
+     NULL},
+    {"a sub-graph twice",
+     IO "stream_io 2\n stream_io_hwid 0\nstream_io 3\n stream_io_hwid 9\n"
+        "subgraph left 0 sub.txt\n 2 i16; 0 1\n 1 i16; 0\n_end_\nsubgraph right 0 sub.txt\n 2 i16; 2 3\n 1 i16; "
+        "1\n_end_\n",
+     "    node_name right.filter.0\n"},
+    {"a traced node", IO "graph_trace_io 1\ngraph_trace_level 1\ngraph_trace_node arm_stream_amplifier 0\n" AMP ENDS,
+     "    node_map_verbose 1\n    node_trace_id 1\n"},
+    {"a debug script that is not the first",
+     "debug_script_fields 4\ndebug_script 1\n" IO "script 0\n script_code\n1 h16; C000\n_end_\n_end_\n"
+     "script 1\n script_code\n2 h16; C000 C000\n_end_\n_end_\n" AMP ENDS,
+     NULL},
+    {"parameters of a script",
+     IO "script 0\n script_code\n1 h16; C000\n_end_\nnode_parameters 5\n3 u8; 1 2 3\n_end_\n_end_\n" AMP ENDS, NULL},
     {"delays share their zeros", IO TWO CHAIN " arc_delay 2\n", NULL},
     {"script tags",
      IO "script 0\n script_name go\n script_registers 4\n script_pointers 1\n script_stack 9\n"
