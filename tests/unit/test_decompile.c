@@ -2,6 +2,7 @@
 #include "engine/base/crc.h"
 #include "engine/graph/twg1_read.h"
 #include "host_tools/graphc/graphc_priv.h"
+#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -72,17 +73,73 @@ static void comes_back(const char *why, const tw_graphc_out_t *first)
     tw_graphc_free(&second);
 }
 
+/* Those in `found` that the platform can take; the others are parts, script texts, or for another platform. */
+static unsigned those_that_compile(const glob_t *found, const char *top)
+{
+    unsigned back = 0;
+    tw_diags_t *d = calloc(1, sizeof *d);
+    const tw_platform_t computer = platform;
+    assert_true(tw_platform_read(&platform, top, d));
+    for (size_t i = 0; i < found->gl_pathc; i++) {
+        tw_graphc_out_t out;
+        if (tw_graphc(found->gl_pathv[i], &(tw_graphc_opts_t){.sequence = 7 * (uint32_t)i, .platform = top}, &out)) {
+            comes_back(found->gl_pathv[i], &out);
+            back++;
+        }
+        tw_graphc_free(&out);
+    }
+    tw_platform_free(&platform);
+    platform = computer;
+    free(d);
+    return back;
+}
+
 static void every_example_comes_back(void **state)
 {
     (void)state;
-    static const char *const files[] = {"examples/seed_two_nodes.txt", "examples/voice_gate.txt",
-                                        "examples/voice_gate_f32.txt"};
+    glob_t graphs, platforms;
+    unsigned back = 0;
+    assert_int_equal(glob("examples/*.txt", 0, NULL, &graphs), 0);
+    assert_int_equal(glob("examples/platform*/top_manifest*.txt", 0, NULL, &platforms), 0);
+    for (size_t i = 0; i < platforms.gl_pathc; i++) {
+        back += those_that_compile(&graphs, platforms.gl_pathv[i]);
+    }
+    globfree(&graphs);
+    globfree(&platforms);
+    assert_true(back >= 3);
+}
+
+#define CORPUS "../shared/corpus/graphs/GRAPH_INTERPRETER@"
+
+/* Texts of several years, on our platform: those whose nodes and IOs it has compile. */
+static void public_graphs_that_compile_come_back(void **state)
+{
+    (void)state;
+    static const char *const files[] = {
+        CORPUS "31fd022_2023-12-16/stream_graph/graph_0.txt",
+        CORPUS "31fd022_2023-12-16/stream_graph/graph_1.txt",
+        CORPUS "31fd022_2023-12-16/stream_tools/graph_1.txt",
+        CORPUS "f152d82_2024-02-25/stream_platform/windows/graph_0.txt",
+        CORPUS "f152d82_2024-02-25/stream_platform/windows/graph_1.txt",
+        CORPUS "cc81572_2024-05-23/stream_platform/windows/graph_0.txt",
+        CORPUS "cc81572_2024-05-23/stream_platform/windows/graph_1.txt",
+    };
+    unsigned back = 0;
+    FILE *f = fopen(files[0], "rb");
+    if (f == NULL) {
+        print_message("no public graphs beside this folder\n");
+        skip();
+    }
+    (void)fclose(f);
     for (size_t i = 0; i < TW_COUNT(files); i++) {
         tw_graphc_out_t out;
-        assert_true(tw_graphc(files[i], &(tw_graphc_opts_t){.sequence = 7 * (uint32_t)i}, &out));
-        comes_back(files[i], &out);
+        if (tw_graphc(files[i], &(tw_graphc_opts_t){.platform = PLATFORM}, &out)) {
+            comes_back(files[i], &out);
+            back++;
+        }
         tw_graphc_free(&out);
     }
+    assert_true(back > 0);
 }
 
 /* ---- whatever the language can say --------------------------------------------------- */
@@ -622,6 +679,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_example_comes_back),
+        cmocka_unit_test(public_graphs_that_compile_come_back),
         cmocka_unit_test(everything_the_language_says_comes_back),
         cmocka_unit_test(random_graphs_come_back),
         cmocka_unit_test(ports_copies_and_buffers_of_a_platform_come_back),
