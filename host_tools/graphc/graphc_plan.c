@@ -68,12 +68,26 @@ static uint32_t arc_align(const g_arc_t *a)
     return (a->flush & 1u) != 0 ? 32 : 8;
 }
 
+/* The smallest buffer in which frames of both sizes never block one another: with less, the producer would find no
+ * room for its frame beside what is too little for the consumer's. One frame where one divides the other. */
+static double least_bytes(uint32_t from, uint32_t to)
+{
+    uint32_t a = from, b = to;
+    while (b != 0) {
+        const uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return (double)from + (double)to - (double)a;
+}
+
 static void size_arc(g_model_t *m, g_arc_t *a)
 {
     const uint32_t from = m->formats[a->from.format].frame_bytes, to = m->formats[a->to.format].frame_bytes;
     const uint32_t frame = tw_max_u32(from, to);
+    const double flows = least_bytes(from, to);
     const double size = ceil(a->jitter * frame), fill = (double)a->delay * from;
-    const double bytes = (size < frame ? frame : size) + fill;
+    const double bytes = (size < flows ? flows : size) + fill;
     if (bytes > 4e9 || fill > G_PARAMS_MAX) {
         g_error(m, &a->pos, "arc buffer of %g bytes", bytes);
         return;

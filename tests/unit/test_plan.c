@@ -226,6 +226,49 @@ static void buffers_have_the_size_the_text_asks_for(void **state)
     }
 }
 
+static void S0_L456_frames_that_do_not_divide_one_another_never_block(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t from, to, bytes;
+        const char *jitter;
+    } cases[] = {
+        {48, 32, 64, ""},
+        {32, 48, 64, ""},
+        {96, 80, 160, ""},
+        {96, 32, 96, ""},
+        {32, 96, 96, ""},
+        {62, 64, 124, ""},
+        {48, 32, 72, " arc_jitter_ctrl 1.5\n"},
+        {48, 32, 64, " arc_jitter_ctrl 1.2\n"},
+    };
+    for (size_t i = 0; i < TW_COUNT(cases); i++) {
+        char text[1024];
+        snprintf(text, sizeof text,
+                 "format 0\n format_frame_length %u\n format_sampling_rate 16000\nformat 1\n format_frame_length %u\n"
+                 " format_sampling_rate 16000\nstream_io 0\n stream_io_hwid 0\nstream_io 1\n stream_io_hwid 5\n"
+                 " stream_io_format 1\nnode gain 0\n_end_\nnode gain 1\n_end_\narc_input 0 gain 0 0 0\n"
+                 "arc gain 0 1 0 gain 1 0 1\n%sarc_output 1 gain 1 1 1\n",
+                 cases[i].from, cases[i].to, cases[i].jitter);
+        rig_t r;
+        rig_must(&r, "two frame lengths", text);
+        const uint32_t bytes = r.m.arcs[1].bytes;
+        if (bytes != cases[i].bytes) {
+            fail_msg("%u to %u bytes: a buffer of %u", cases[i].from, cases[i].to, bytes);
+        }
+        uint32_t fill = 0, produced = 0; /* moved whenever there is room, whenever there is a frame */
+        for (unsigned turn = 0; turn < 1000; turn++) {
+            if (bytes - fill >= cases[i].from) {
+                fill += cases[i].from;
+                produced++;
+            }
+            fill -= fill / cases[i].to * cases[i].to;
+        }
+        assert_true(produced == 1000);
+        rig_free(&r);
+    }
+}
+
 static void S0_L450_loops_need_a_delay(void **state)
 {
     (void)state;
@@ -532,6 +575,7 @@ int main(void)
         cmocka_unit_test(S1_L960_pseudo_working_is_not_overlaid),
         cmocka_unit_test(places_of_the_text_are_kept_or_refused),
         cmocka_unit_test(buffers_have_the_size_the_text_asks_for),
+        cmocka_unit_test(S0_L456_frames_that_do_not_divide_one_another_never_block),
         cmocka_unit_test(S0_L450_loops_need_a_delay),
         cmocka_unit_test(S0_L450_a_delay_is_whole_frames_of_the_consumer),
         cmocka_unit_test(S0_L223_the_graphs_bank_has_arcs_and_state),
