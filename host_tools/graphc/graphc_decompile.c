@@ -390,10 +390,31 @@ bool g_decompile_made(const uint8_t *img, uint32_t n, const tw_platform_t *p, un
     return true;
 }
 
+/* In columns, as `tunewire graph fmt` has it; a text too large for that stays as it is. */
+static void lay_out(char **text, size_t bytes)
+{
+    tw_graph_fmt_t *fmt = calloc(1, sizeof *fmt);
+    if (fmt != NULL && tw_graph_fmt("image", *text, bytes, fmt)) {
+        free(*text);
+        *text = fmt->text;
+        fmt->text = NULL;
+    }
+    if (fmt != NULL) {
+        tw_graph_fmt_free(fmt);
+    }
+    free(fmt);
+}
+
 bool tw_decompile(const uint8_t *img, uint32_t n, const tw_platform_t *p, unsigned flags, char **text, tw_diags_t *d)
 {
     const dec_t x = {.img = img, .bytes = n, .file = "image", .d = d};
     size_t bytes;
     *text = NULL;
-    return verify(&x) && g_decompile_made(img, n, p, flags, text, &bytes, d);
+    if (!verify(&x) || !g_decompile_made(img, n, p, flags, text, &bytes, d)) {
+        return false;
+    }
+    if ((flags & TW_DECOMPILE_IDENTITY) == 0) {
+        lay_out(text, bytes);
+    }
+    return true;
 }
