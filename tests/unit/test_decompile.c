@@ -605,7 +605,9 @@ static void identity_is_of_what_the_text_says(void **state)
 static void a_plain_text_plans_its_memory_again(void **state)
 {
     (void)state;
-    char text[] = IO "node arm_stream_amplifier 0\n node_malloc_E 1000\n_end_\n" ENDS " arc_jitter_ctrl 2.5\n";
+    char text[] = IO " stream_io_format 1\n"
+                     "format 1\n format_raw_data FP32\n format_frame_length 64\n format_sampling_rate 16000\n"
+                     "node arm_stream_amplifier 0\n node_malloc_E 20\n_end_\n" ENDS " arc_jitter_ctrl 2.5\n";
     tw_graphc_out_t first, second;
     tw_diags_t *d = calloc(1, sizeof *d);
     char *plain = NULL;
