@@ -39,7 +39,7 @@ typedef struct plan {
     side_t in, out;
     tw_affine_t map;
     tw_resample_t rate;
-    uint32_t lanes; /* channels computed */
+    uint32_t lanes; /* channels that are in both */
     bool direct;    /* no number in between: words are moved */
     bool staged;    /* frames of the output are put together in memory */
 } plan_t;
@@ -234,6 +234,12 @@ typedef struct window {
     uint32_t used;           /* samples of the n that are done with */
 } window_t;
 
+/* What no sum could hold (NaN, infinities, beyond 1e30) counts as silence: it must not stay in the past. */
+static float kept(double v)
+{
+    return v > -1e30 && v < 1e30 ? (float)v : 0.0f;
+}
+
 /* The past of a lane, then the chunk: what a chunk leaves of it is the next one's past. */
 static void resample_lane(const converter_t *v, const window_t *w, uint32_t index)
 {
@@ -241,7 +247,7 @@ static void resample_lane(const converter_t *v, const window_t *w, uint32_t inde
     const uint32_t past = tw_resample_history(&p->rate);
     float *x = v->history + (size_t)index * lane_floats(p);
     for (uint32_t i = 0; i < w->n; i++) {
-        x[past + i] = v->work[i] - v->work[i] == 0 ? (float)v->work[i] : 0.0f; /* no NaN may stay in the past */
+        x[past + i] = kept(v->work[i]);
     }
     tw_resample_run(&p->rate, v->table, x, v->pos, v->work + CHUNK, w->m);
     memmove(x, x + w->used, past * sizeof *x);

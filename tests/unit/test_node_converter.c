@@ -422,6 +422,8 @@ static void a_bad_sample_leaves_the_resampler(void **state)
     float x[300] = {0}, y[150];
     x[5] = NAN;
     x[6] = INFINITY;
+    x[7] = 3e38f;
+    x[8] = -3e38f;
     for (unsigned i = 100; i < 300; i++) {
         x[i] = 0.25f;
     }
