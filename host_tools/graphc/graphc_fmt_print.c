@@ -144,12 +144,13 @@ static void measure_lines(printer_t *f)
     }
 }
 
-/* Comments of lines that follow one another stand in a column; one without a comment ends it. */
+/* Comments of lines that follow one another stand in a column; one without a comment ends it, or deeper. */
 static void place_comments(printer_t *f)
 {
     for (uint32_t from = 0, to; from < f->n_lines; from = to) {
         uint32_t column = 0;
-        for (to = from; to < f->n_lines && f->lines[to].n_comment > 0; to++) {
+        const unsigned indent = f->lines[from].indent;
+        for (to = from; to < f->n_lines && f->lines[to].n_comment > 0 && f->lines[to].indent == indent; to++) {
             column = f->lines[to].width <= WIDE ? tw_max_u32(column, f->lines[to].width) : column;
         }
         for (uint32_t i = from; i < to; i++) {
