@@ -1,5 +1,5 @@
 /* Texts of other eras: what they become, what is told of them and where. The texts are in tests/golden/eras. */
-#include "lang_rig.h"
+#include "tests/unit/lang_rig.h"
 #include "host_tools/graphc/graphc_translate.h"
 
 #define FOLDER "tests/golden/eras/"
