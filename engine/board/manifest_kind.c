@@ -177,6 +177,9 @@ static tw_manifest_kind_t kind_of_names(const head_t *h)
         return TW_KIND_NODE_POSITIONAL;
     }
     for (unsigned i = 1; i < h->n; i++) {
+        if (i < 4 && is_graph_word(first(h, i))) {
+            return TW_KIND_GRAPH; /* whose first tag is misspelt */
+        }
         if (begins(first(h, i), "node_")) {
             return TW_KIND_NODE;
         }

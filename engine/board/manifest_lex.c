@@ -50,6 +50,9 @@ void tw_text_open(tw_text_t *t, const char *file, const char *text, size_t n, tw
     const size_t mark = n >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
     text += mark;
     n -= mark;
+    if (diags != NULL && n > 1 && memchr(text, '\n', n) == NULL && memchr(text, '\r', n - 1) != NULL) {
+        tw_diag(diags, false, file, 0, 0, "all of it is one line: lines end in CR alone; save it with LF or CR LF");
+    }
     *t = (tw_text_t){.file = file, .bol = text, .p = text, .eol = text, .end = text + n, .diags = diags};
 }
 
@@ -436,10 +439,21 @@ TW_UNTRACED static unsigned edits(const tw_tok_t *tok, const char *word, size_t 
     return rows[tok->n % 3][n];
 }
 
+/* More are another word. What both words begin with, as far as an underscore, tells nothing: families of names. */
+static unsigned edits_of_a_slip(const tw_tok_t *tok, const char *word)
+{
+    uint32_t same = 0, family = 0;
+    while (same < tok->n && tok->p[same] == word[same]) {
+        same++;
+        family = tok->p[same - 1] == '_' ? same : family;
+    }
+    return tok->n < 3 ? 0 : (tok->n - family) / 4 + (family > 0 ? 2 : 1);
+}
+
 const char *tw_nearest(const tw_tok_t *tok, const void *words, size_t count, size_t stride)
 {
     const char *best = NULL;
-    unsigned least = tok->n < 3 ? 1 : tok->n / 4 + 2; /* as many edits as this are another word */
+    unsigned best_edits = 0;
     if (tok->n > WORD_MAX) {
         return NULL;
     }
@@ -447,13 +461,14 @@ const char *tw_nearest(const tw_tok_t *tok, const void *words, size_t count, siz
         const char *word;
         memcpy(&word, (const char *)words + i * stride, sizeof word);
         const size_t n = strlen(word);
-        if (n > WORD_MAX || n + least < tok->n || tok->n + least < n) {
+        const unsigned most = edits_of_a_slip(tok, word);
+        if (n > WORD_MAX || n + most < tok->n || tok->n + most < n) {
             continue;
         }
         const unsigned e = edits(tok, word, n);
         const bool better = best != NULL && n == tok->n && strlen(best) != n; /* a letter replaced, none lost */
-        if (e < least || (e == least && better)) {
-            least = e;
+        if (e <= most && (best == NULL || e < best_edits || (e == best_edits && better))) {
+            best_edits = e;
             best = word;
         }
     }

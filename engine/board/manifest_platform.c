@@ -297,11 +297,38 @@ static bool read_ios(reader_t *r, uint32_t n, bool full, uint32_t procs)
     return ok;
 }
 
+/* A row that is none, or the end of the text: the number before it may be wrong. @return false */
+static bool note_count(reader_t *r, unsigned line, uint32_t n, const char *what)
+{
+    tw_text_t row = r->t;
+    tw_tok_t tok;
+    row.p = row.bol;
+    row.canon = NULL;
+    if (!tw_text_tok(&row, &tok) || !tw_text_peek(&row, &tok)) {
+        tw_diag_note(r->d, r->t.file, line, 0, "%u %s are announced here", n, what);
+    }
+    return false;
+}
+
+/* What follows the last row that was announced. */
+static void warn_of_more(reader_t *r, unsigned line, const char *what)
+{
+    tw_tok_t tok;
+    if (tw_text_line(&r->t)) {
+        (void)tw_text_peek(&r->t, &tok);
+        tw_text_warn(&r->t, &tok, "this line and what follows are not read: the %s announced end here", what);
+        tw_diag_note(r->d, r->t.file, line, 0, "their number is announced here");
+    }
+}
+
 static bool read_counted_ios(reader_t *r, bool full)
 {
     uint32_t n;
-    return tw_text_need_line(&r->t, "number of IOs") && tw_take_u32(&r->t, "number of IOs", IOS_MAX, &n) &&
-           read_ios(r, n, full, 1);
+    if (!tw_text_need_line(&r->t, "number of IOs") || !tw_take_u32(&r->t, "number of IOs", IOS_MAX, &n)) {
+        return false;
+    }
+    const unsigned line = r->t.line;
+    return read_ios(r, n, full, 1) || note_count(r, line, n, "IOs");
 }
 
 /* ---- nodes --------------------------------------------------------------------------- */
@@ -371,17 +398,21 @@ static bool read_nodes(reader_t *r)
         return false;
     }
     if (is_node_row(&r->t)) {
-        const bool first = read_node(r, false);
-        return read_nodes_to_end(r, false) && first;
+        ok = read_node(r, false);
+        return read_nodes_to_end(r, false) && ok; /* the rest is read for its errors */
     }
     if (!tw_take_u32(&r->t, "number of nodes", NODES_MAX, &n)) {
         return false;
     }
+    const unsigned line = r->t.line;
     for (uint32_t i = 0; i < n; i++) {
         if (!tw_text_need_line(&r->t, "a node manifest")) {
-            return false;
+            return note_count(r, line, n, "nodes");
         }
         ok &= read_node(r, false);
+    }
+    if (!r->lenient) { /* there, more follows */
+        warn_of_more(r, line, "nodes");
     }
     return ok;
 }

@@ -147,6 +147,19 @@ static bool read_processor(tw_platform_t *p, tw_text_t *t, uint32_t archs)
     return tw_platform_add_processor(p, t, &at, &x);
 }
 
+/* The line has as many words as a processor's, fewer than a bank's. */
+static bool is_processor(const tw_text_t *t)
+{
+    tw_text_t row = *t;
+    tw_tok_t tok;
+    unsigned n = 0;
+    row.canon = NULL;
+    for (row.p = row.bol; tw_text_tok(&row, &tok);) {
+        n++;
+    }
+    return n <= 4;
+}
+
 bool tw_procmap_parse(tw_platform_t *p, tw_text_t *t)
 {
     uint32_t archs, procs, banks, bases = 0;
@@ -158,12 +171,18 @@ bool tw_procmap_parse(tw_platform_t *p, tw_text_t *t)
         (tw_text_peek(t, &tok) && tw_tok_num(&tok, &v) && !tw_take_u32(t, "number of base addresses", 16, &bases))) {
         return false;
     }
+    const unsigned at = t->line;
     bool ok = true;
     for (uint32_t i = 0; i < banks; i++) {
         if (!tw_text_need_line(t, "a memory bank")) {
             return false;
         }
-        ok &= read_bank(p, t);
+        if (!read_bank(p, t)) {
+            if (is_processor(t)) {
+                tw_diag_note(t->diags, t->file, at, 0, "%u banks are announced here, this is number %u", banks, i + 1);
+            }
+            ok = false;
+        }
     }
     for (uint32_t i = 0; i < procs;) {
         if (!tw_text_need_line(t, "a processor")) {

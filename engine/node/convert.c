@@ -103,15 +103,29 @@ static double nearest(double v)
     return v > -4503599627370496.0 && v < 4503599627370496.0 ? (v + big) - big : v;
 }
 
-static uint64_t to_word(const struct row *r, double v)
+/* What a run of words needs to be made: the word of 1, the range. */
+typedef struct range {
+    double one, limit; /* limit: the first number too large */
+    int64_t top, bottom;
+} range_t;
+
+static range_t range_of(const struct row *r)
 {
-    const double y = nearest(v * pow2(r->point));
     const unsigned bits = r->kind == SIGNED ? r->bits - 1u : r->bits;
-    const int64_t top = (int64_t)(((uint64_t)1 << bits) - 1), bottom = r->kind == SIGNED ? -top - 1 : 0;
-    if (!(y < pow2(bits))) {
-        return v == v ? (uint64_t)top : 0; /* NaN is no number at all */
+    const int64_t top = (int64_t)(((uint64_t)1 << bits) - 1);
+    return (range_t){.one = r->kind == MILLI ? 1000.0 : pow2(r->point),
+                     .limit = pow2(bits),
+                     .top = top,
+                     .bottom = r->kind == SIGNED ? -top - 1 : 0};
+}
+
+static uint64_t to_word(const range_t *r, double v)
+{
+    const double y = nearest(v * r->one);
+    if (!(y < r->limit)) {
+        return v == v ? (uint64_t)r->top : 0; /* NaN is no number at all */
     }
-    return (uint64_t)(y <= (double)bottom ? bottom : (int64_t)y);
+    return (uint64_t)(y <= (double)r->bottom ? r->bottom : (int64_t)y);
 }
 
 /* ---- half precision -------------------------------------------------------------- */
@@ -171,7 +185,8 @@ static float to_single(double v)
 
 /* ---- runs of samples --------------------------------------------------------------- */
 
-static double load_one(const struct row *r, const uint8_t *p)
+/* `unit` is the number of the word 1, a power of two. */
+static double load_one(const struct row *r, double unit, const uint8_t *p)
 {
     const uint64_t w = get(p, r->bytes);
     float f;
@@ -179,10 +194,10 @@ static double load_one(const struct row *r, const uint8_t *p)
     switch ((kind_t)r->kind) {
     case SIGNED: {
         const unsigned up = 64u - r->bits;
-        return (double)((int64_t)(w << up) / (int64_t)((uint64_t)1 << up)) / pow2(r->point);
+        return (double)((int64_t)(w << up) / (int64_t)((uint64_t)1 << up)) * unit;
     }
     case UNSIGNED:
-        return from_u64(w) / pow2(r->point);
+        return from_u64(w) * unit;
     case MILLI:
         return (double)(w & (((uint64_t)1 << r->bits) - 1)) / 1000.0;
     case HALF:
@@ -200,16 +215,14 @@ static double load_one(const struct row *r, const uint8_t *p)
     return 0;
 }
 
-static void store_one(const struct row *r, uint8_t *p, double v)
+static void store_one(const struct row *r, const range_t *range, uint8_t *p, double v)
 {
     float f;
     switch ((kind_t)r->kind) {
     case SIGNED:
     case UNSIGNED:
-        put(p, r->bytes, to_word(r, v));
-        return;
     case MILLI:
-        put(p, r->bytes, to_word(r, v * 1000.0));
+        put(p, r->bytes, to_word(range, v));
         return;
     case HALF:
         put(p, r->bytes, to_half(v));
@@ -249,9 +262,10 @@ void tw_convert_load(uint32_t raw, const uint8_t *data, size_t at, size_t step, 
         load_bits(data, at, step, n, to);
         return;
     }
+    const double unit = 1.0 / pow2(r->point);
     const uint8_t *p = data + at * r->bytes;
     for (uint32_t i = 0; i < n; i++, p += step * r->bytes) {
-        to[i] = load_one(r, p);
+        to[i] = load_one(r, unit, p);
     }
 }
 
@@ -262,9 +276,79 @@ void tw_convert_store(uint32_t raw, uint8_t *data, size_t at, size_t step, uint3
         store_bits(data, at, step, n, from);
         return;
     }
+    const range_t range = range_of(r);
     uint8_t *p = data + at * r->bytes;
     for (uint32_t i = 0; i < n; i++, p += step * r->bytes) {
-        store_one(r, p, from[i]);
+        store_one(r, &range, p, from[i]);
+    }
+}
+
+/* ---- the shortest ways ----------------------------------------------------------------- */
+
+/* Words that mean the same number. */
+static bool same_words(const struct row *a, const struct row *b)
+{
+    return a->kind == b->kind && a->bytes == b->bytes && a->bits == b->bits && a->point == b->point;
+}
+
+static bool is_q15(uint32_t raw)
+{
+    return raw == TW_RAW_S16 || raw == TW_RAW_Q15;
+}
+
+bool tw_convert_direct(uint32_t from, uint32_t to)
+{
+    const bool whole = tw_raw_bits(from) % 8 == 0 && tw_raw_bits(from) != 0;
+    return (from == to && whole) || (whole && rows[from].kind != NONE && same_words(&rows[from], &rows[to])) ||
+           (is_q15(from) && to == TW_RAW_FP32) || (from == TW_RAW_FP32 && is_q15(to));
+}
+
+/* As to_word(), in single precision, which has all the bits it takes. */
+static int16_t to_q15(float v)
+{
+    const float y = v * 32768.0f;
+    if (!(y < 32767.0f)) {
+        return v == v ? 32767 : 0;
+    }
+    return y <= -32768.0f ? -32768 : (int16_t)((y + 12582912.0f) - 12582912.0f); /* 1.5 * 2^23 leaves no fraction */
+}
+
+static void copy_words(const uint8_t *src, size_t src_step, uint8_t *dst, size_t dst_step, uint32_t n, uint32_t bytes)
+{
+    for (uint32_t i = 0; i < n; i++, src += src_step * bytes, dst += dst_step * bytes) {
+        put(dst, bytes, get(src, bytes));
+    }
+}
+
+static void q15_to_single(const uint8_t *src, size_t src_step, uint8_t *dst, size_t dst_step, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++, src += 2 * src_step, dst += 4 * dst_step) {
+        int16_t w;
+        memcpy(&w, src, sizeof w);
+        const float f = (float)w * (1.0f / 32768.0f);
+        memcpy(dst, &f, sizeof f);
+    }
+}
+
+static void single_to_q15(const uint8_t *src, size_t src_step, uint8_t *dst, size_t dst_step, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++, src += 4 * src_step, dst += 2 * dst_step) {
+        float f;
+        memcpy(&f, src, sizeof f);
+        const int16_t w = to_q15(f);
+        memcpy(dst, &w, sizeof w);
+    }
+}
+
+void tw_convert_move(uint32_t from, const uint8_t *src, size_t src_step, uint32_t to, uint8_t *dst, size_t dst_step,
+                     uint32_t n)
+{
+    if (tw_raw_bits(from) == tw_raw_bits(to)) {
+        copy_words(src, src_step, dst, dst_step, n, tw_raw_bits(from) / 8);
+    } else if (to == TW_RAW_FP32) {
+        q15_to_single(src, src_step, dst, dst_step, n);
+    } else {
+        single_to_q15(src, src_step, dst, dst_step, n);
     }
 }
 

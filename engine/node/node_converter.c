@@ -40,7 +40,7 @@ typedef struct plan {
     tw_affine_t map;
     tw_resample_t rate;
     uint32_t lanes; /* channels computed */
-    bool verbatim;  /* words are moved, not numbers */
+    bool direct;    /* no number in between: words are moved */
     bool staged;    /* frames of the output are put together in memory */
 } plan_t;
 
@@ -104,11 +104,10 @@ static tw_err_t plan_from(plan_t *p, const tw_format_t *in, const tw_format_t *o
     }
     const bool mixed = out->channels == 1 && in->channels > 1, moved = p->rate.up == p->rate.down;
     p->lanes = tw_min_u32(in->channels, out->channels);
-    p->verbatim = in->raw == out->raw && moved && !mixed && p->map.gain == 1.0 && p->map.bias == 0.0 &&
-                  tw_raw_bits(in->raw) == 64 && p->in.parts == 1;
+    p->direct = moved && !mixed && p->map.gain == 1.0 && p->map.bias == 0.0 && tw_convert_direct(p->in.raw, p->out.raw);
     p->staged = !moved || p->in.samples != p->out.samples;
     const bool numbers = tw_convert_numeric(p->in.raw) && tw_convert_numeric(p->out.raw);
-    return numbers || p->verbatim ? TW_OK : TW_E_IMG_RAW;
+    return numbers || p->direct ? TW_OK : TW_E_IMG_RAW;
 }
 
 static bool resamples(const plan_t *p)
@@ -166,30 +165,14 @@ static void load(const plan_t *p, const uint8_t *frame, uint32_t t, uint32_t cha
                  double *to)
 {
     const side_t *s = &p->in;
-    const uint8_t *payload = frame + s->stamp_bytes;
-    const size_t at = lane_at(s, t, channel, part), step = lane_step(s);
-    if (p->verbatim) {
-        for (uint32_t i = 0; i < n; i++) {
-            memcpy(&to[i], payload + (at + i * step) * sizeof *to, sizeof *to);
-        }
-    } else {
-        tw_convert_load(s->raw, payload, at, step, n, to);
-    }
+    tw_convert_load(s->raw, frame + s->stamp_bytes, lane_at(s, t, channel, part), lane_step(s), n, to);
 }
 
 static void store(const plan_t *p, uint8_t *frame, uint32_t t, uint32_t channel, uint32_t part, uint32_t n,
                   const double *from)
 {
     const side_t *s = &p->out;
-    uint8_t *payload = frame + s->stamp_bytes;
-    const size_t at = lane_at(s, t, channel, part), step = lane_step(s);
-    if (p->verbatim) {
-        for (uint32_t i = 0; i < n; i++) {
-            memcpy(payload + (at + i * step) * sizeof *from, &from[i], sizeof *from);
-        }
-    } else {
-        tw_convert_store(s->raw, payload, at, step, n, from);
-    }
+    tw_convert_store(s->raw, frame + s->stamp_bytes, lane_at(s, t, channel, part), lane_step(s), n, from);
 }
 
 /* One lane of the input in the unit of the output; N channels to one: their mean. work: CHUNK for it, CHUNK more */
@@ -205,7 +188,7 @@ static void load_lane(const plan_t *p, const uint8_t *frame, uint32_t t, uint32_
             x[i] += other[i];
         }
     }
-    if (p->verbatim || (mixed == 1 && p->map.gain == 1.0 && p->map.bias == 0.0)) {
+    if (mixed == 1 && p->map.gain == 1.0 && p->map.bias == 0.0) {
         return;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -225,10 +208,12 @@ static void store_lane(const plan_t *p, uint8_t *frame, uint32_t t, uint32_t lan
 
 static void store_silence(const plan_t *p, uint8_t *frame, uint32_t t, uint32_t n, double *zeros)
 {
+    const uint32_t raw = tw_convert_numeric(p->out.raw) ? p->out.raw : TW_RAW_FP64; /* all bits 0 in any type */
     memset(zeros, 0, n * sizeof *zeros);
     for (uint32_t c = p->in.channels == 1 ? p->out.channels : p->lanes; c < p->out.channels; c++) {
         for (uint32_t part = 0; part < p->out.parts; part++) {
-            store(p, frame, t, c, part, n, zeros);
+            const size_t at = lane_at(&p->out, t, c, part);
+            tw_convert_store(raw, frame + p->out.stamp_bytes, at, lane_step(&p->out), n, zeros);
         }
     }
 }
@@ -257,10 +242,26 @@ static void resample_lane(const converter_t *v, const window_t *w, uint32_t inde
     memmove(x, x + w->used, past * sizeof *x);
 }
 
+/* Word by word, to every channel that gets them. */
+static void move_words(const plan_t *p, const window_t *w, uint32_t lane, uint32_t part)
+{
+    const uint32_t copies = p->in.channels == 1 ? p->out.channels : 1;
+    const size_t from = lane_at(&p->in, w->from_at, lane, part) * (tw_raw_bits(p->in.raw) / 8);
+    for (uint32_t c = 0; c < copies; c++) {
+        const size_t to = lane_at(&p->out, w->to_at, lane + c, part) * (tw_raw_bits(p->out.raw) / 8);
+        tw_convert_move(p->in.raw, w->from + p->in.stamp_bytes + from, lane_step(&p->in), p->out.raw,
+                        w->to + p->out.stamp_bytes + to, lane_step(&p->out), w->n);
+    }
+}
+
 static void move_lane(const converter_t *v, const window_t *w, uint32_t lane, uint32_t part)
 {
     const plan_t *p = &v->p;
     double *made = v->work;
+    if (p->direct && part < p->in.parts) {
+        move_words(p, w, lane, part);
+        return;
+    }
     if (part >= p->in.parts) {
         memset(made, 0, CHUNK * sizeof *made);
     } else {

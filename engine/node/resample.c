@@ -120,17 +120,33 @@ void tw_resample_design(const tw_resample_t *r, float *table)
     }
 }
 
+/* Two sums each, so that an addition need not wait for the one before. x runs back in time, or forth. */
+static float dot_back(const float *x, const float *row, uint32_t n)
+{
+    float even = 0, odd = 0;
+    for (uint32_t k = 0; k + 1 < n; k += 2) {
+        even += x[-(int32_t)k] * row[k];
+        odd += x[-(int32_t)k - 1] * row[k + 1];
+    }
+    return even + odd + (n % 2 != 0 ? x[-(int32_t)(n - 1)] * row[n - 1] : 0.0f);
+}
+
+static float dot_forth(const float *x, const float *row, uint32_t n)
+{
+    float even = 0, odd = 0;
+    for (uint32_t k = 0; k + 1 < n; k += 2) {
+        even += x[k] * row[k];
+        odd += x[k + 1] * row[k + 1];
+    }
+    return even + odd + (n % 2 != 0 ? x[n - 1] * row[n - 1] : 0.0f);
+}
+
 void tw_resample_run(const tw_resample_t *r, const float *table, const float *x, uint32_t pos, double *y, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++, pos += r->down) {
         const uint32_t phase = pos % r->up;
-        const float *right = table + phase * r->half, *left = table + (r->up - phase) * r->half;
-        const float *older = x + pos / r->up + r->half - 1, *newer = older + 1;
-        float sum_older = 0, sum_newer = 0;
-        for (uint32_t k = 0; k < r->half; k++) {
-            sum_older += older[-(int32_t)k] * right[k];
-            sum_newer += newer[k] * left[k];
-        }
-        y[i] = (double)(sum_older + sum_newer);
+        const float *centre = x + pos / r->up + r->half;
+        y[i] = (double)(dot_back(centre - 1, table + phase * r->half, r->half) +
+                        dot_forth(centre, table + (r->up - phase) * r->half, r->half));
     }
 }

@@ -172,7 +172,8 @@ static bool name_nodes(dec_t *x)
         }
         if (t == x->n_types) {
             tw_diag(x->d, false, x->file, 0, 0,
-                    "byte %#x: node %u %s is of a type that neither the platform nor this program has (hash %08x)",
+                    "byte %#x: node %u %s is of a type that neither the platform nor this program has (hash %08x); "
+                    "read it with the platform it was made for",
                     at + 8, i, dec_symbol(x, TW_SYM_NODE, i), hash);
             return false;
         }

@@ -130,13 +130,22 @@ static bool named_by_type(const tw_pic_node_t *n)
     return dot != NULL && (size_t)(dot - n->name) >= len && memcmp(dot - len, type, len) == 0;
 }
 
+/* Inside its box a node need not repeat what the box is called. */
+static const char *name_inside(const tw_pic_t *p, const tw_pic_node_t *n)
+{
+    const char *scope = n->scope > 0 && n->scope < p->n_scopes ? p->scopes[n->scope].name : "";
+    const size_t len = strlen(scope);
+    const bool inside = len > 0 && strncmp(n->name, scope, len) == 0 && n->name[len] == '.' && n->name[len + 1] != 0;
+    return inside ? n->name + len + 1 : n->name;
+}
+
 static void say_node(g_text_t *t, const tw_pic_t *p, uint32_t i, int indent)
 {
     const tw_pic_node_t *n = &p->nodes[i];
     g_say(t, "%*s", indent, "");
     say_id(t, p, i);
     g_say(t, " [");
-    say_label(t, p, n->name, p->n_nodes > MANY && named_by_type(n) ? "" : n->type, n->words);
+    say_label(t, p, name_inside(p, n), p->n_nodes > MANY && named_by_type(n) ? "" : n->type, n->words);
     g_say(t, " %s tooltip=", n->inserted ? INSERTED_LOOK : NODE_LOOK);
     say_quoted(t, n->tip);
     g_say(t, "]\n");

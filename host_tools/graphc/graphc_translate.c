@@ -110,7 +110,7 @@ const char *g_rest(const g_trans_t *x, char *to, size_t size)
     while (end > p && (unsigned char)end[-1] <= ' ') {
         end--;
     }
-    (void)snprintf(to, size, p < end ? " ; %.*s" : "", (int)(end - p), p);
+    (void)snprintf(to, size, "%s%.*s", p < end ? " ; " : "", (int)(end - p), p);
     return to;
 }
 

@@ -16,7 +16,7 @@ import time
 import pytest
 from conftest import ROOT, TOOL, chain_text, read_wav, wait_for
 
-VERBS = [tuple(line.split(" ")) for line in """compile load unload start stop step reset info nodes arcs params get set
+VERBS = [tuple(line.split(" ")) for line in """compile decompile load unload start stop step reset info nodes arcs params get set
 preset log ping stats schema completion""".split()] + [("arc", w) for w in ("list", "read", "scope", "record")] + [
     ("script", w) for w in ("list", "load", "run", "stop", "asm", "disasm")]
 GONE = "tcp://127.0.0.1:1"

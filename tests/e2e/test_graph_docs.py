@@ -1,8 +1,8 @@
 """The pages about graphs: every text in them compiles or parses, every command prints what they say, every proof exists.
 
-A fence says what it is: ```graph PATH and ```manifest PATH are files, written below a copy of examples/ before anything
-runs; ```part is some lines of a graph; ```console is commands after "$ " with what they print. TW_GOLDEN_WRITE=1 writes
-what they print now into the page.
+A fence says what it is: ```graph PATH and ```manifest PATH are files, written beside a copy of examples/ before anything
+runs, ```mistake PATH is a graph with errors; ```part is some lines of a graph; ```console is commands after "$ " with what
+they print. TW_GOLDEN_WRITE=1 writes what they print now into the page.
 """
 import glob
 import os
@@ -45,7 +45,7 @@ def clone(tmp_path):
 def write_files(page, clone):
     names = []
     for kind, path, text in fences(page):
-        if kind in ("graph", "manifest") and path:
+        if kind in ("graph", "manifest", "mistake") and path:
             full = clone / path
             full.parent.mkdir(parents=True, exist_ok=True)
             full.write_text(text)
@@ -55,10 +55,10 @@ def write_files(page, clone):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_block_of_a_page_says_what_it_is(page):
-    known = {"graph", "manifest", "part", "console", "text", "hex", "sh", "python", ""}
+    known = {"graph", "manifest", "mistake", "part", "console", "text", "hex", "sh", "python", ""}
     for kind, path, text in fences(page):
         assert kind in known, f"{page}: ```{kind}"
-        assert kind not in ("graph", "manifest") or path, f"{page}: a {kind} without a file name"
+        assert kind not in ("graph", "manifest", "mistake") or path, f"{page}: a {kind} without a file name"
         looks_like_a_graph = re.search(r"^\s*(node|format|arc_input|stream_io) ", text, re.M)
         assert kind not in ("", "sh") or not looks_like_a_graph, f"{page}: an unchecked graph: {text[:80]}"
 
@@ -68,12 +68,21 @@ def test_every_graph_of_the_pages_compiles(clone):
     for page in PAGES:
         graphs += [path for kind, path in write_files(page, clone) if kind == "graph"]
     for path in graphs:
-        if "platform/" in path or path.startswith("parts/"):
-            continue
-        top = re.search(r"^; platform: (\S+)", (clone / path).read_text(), re.M)
-        code, out = run(f"tunewire compile {path} -o x.twg" + (f" --platform {top[1]}" if top else ""), clone)
+        code, out = run(f"tunewire compile {path} -o x.twg", clone)
         assert code == 0 and "error" not in out, f"{path}: {out}"
     assert graphs
+
+
+def test_every_part_and_manifest_of_the_pages_parses(clone):
+    count = 0
+    for page in PAGES:
+        for kind, path, text in fences(page):
+            if kind in ("part", "manifest"):
+                (clone / "lines.txt").write_text(text)
+                code, out = run("tunewire graph fmt lines.txt", clone)
+                assert code == 0, f"{page}: {text}{out}"
+                count += 1
+    assert count >= 2
 
 
 def console(text):

@@ -284,6 +284,47 @@ static void strides_and_bits_touch_their_samples_alone(void **state)
     }
 }
 
+/* Any word of the one type, for the other through a number and straight. */
+static void straight_way(uint32_t from, uint32_t to)
+{
+    const unsigned a = tw_raw_bits(from) / 8, b = tw_raw_bits(to) / 8;
+    for (unsigned k = 0; k < 70000; k++) {
+        uint64_t w = from == TW_RAW_S16 || from == TW_RAW_Q15 ? k : noise();
+        float tie = ((float)(int32_t)(noise() % 70000) - 35000.0f) / 65536.0f; /* halves of a Q15 step, and beyond */
+        if (from == TW_RAW_FP32 && k % 3 != 0) {
+            memcpy(&w, &tie, 4);
+        }
+        double v = load1(from, &w);
+        uint64_t got = 0;
+        tw_convert_move(from, (const uint8_t *)&w, 1, to, (uint8_t *)&got, 1, 1);
+        if (from == to || isnan(v)) { /* the word itself; NaN to an integer is 0 */
+            assert_int_equal(got, from == to ? (a == 8 ? w : w & (((uint64_t)1 << 8 * a) - 1)) : 0);
+        } else if (got != store1(to, v, b)) {
+            fail_msg("%s to %s: %.9g is %llx", tw_raw_name(from), tw_raw_name(to), v, (unsigned long long)got);
+        }
+    }
+}
+
+static void the_straight_way_ends_where_the_other_does(void **state)
+{
+    (void)state;
+    unsigned pairs = 0;
+    for (uint32_t from = 0; from < TW_RAW_COUNT; from++) {
+        for (uint32_t to = 0; to < TW_RAW_COUNT; to++) {
+            if (tw_convert_direct(from, to) && tw_convert_numeric(from) && from != TW_RAW_FP64) {
+                straight_way(from, to);
+                pairs++;
+            }
+        }
+    }
+    assert_true(pairs > 20);
+    assert_true(tw_convert_direct(TW_RAW_S16, TW_RAW_Q15) && tw_convert_direct(TW_RAW_FP32, TW_RAW_S16));
+    assert_true(tw_convert_direct(TW_RAW_TIME64ISO, TW_RAW_TIME64ISO));
+    assert_false(tw_convert_direct(TW_RAW_U1, TW_RAW_U1) || tw_convert_direct(TW_RAW_S16, TW_RAW_U16) ||
+                 tw_convert_direct(TW_RAW_S16, TW_RAW_FP16) || tw_convert_direct(TW_RAW_FP16, TW_RAW_S16) ||
+                 tw_convert_direct(TW_RAW_Q31, TW_RAW_FP32) || tw_convert_direct(TW_RAW_TIME64, TW_RAW_FP64));
+}
+
 /* ---- units -------------------------------------------------------------------------------- */
 
 static void units_convert_by_their_exact_factor(void **state)
@@ -530,6 +571,7 @@ int main(void)
         cmocka_unit_test(every_half_is_read_and_every_number_finds_its_nearest),
         cmocka_unit_test(floats_keep_what_they_are),
         cmocka_unit_test(strides_and_bits_touch_their_samples_alone),
+        cmocka_unit_test(the_straight_way_ends_where_the_other_does),
         cmocka_unit_test(units_convert_by_their_exact_factor),
         cmocka_unit_test(units_of_different_things_do_not_convert),
         cmocka_unit_test(ratios_are_the_smallest_numbers),

@@ -184,7 +184,7 @@ static void sub_graphs_are_boxes_in_boxes(void **state)
     (void)snprintf(p.scopes[2].name, sizeof p.scopes[2].name, "front.eq");
     p.scopes[2].parent = 1;
     for (uint32_t i = 0; i < 3; i++) {
-        (void)snprintf(p.nodes[i].name, sizeof p.nodes[i].name, "n%u", i);
+        (void)snprintf(p.nodes[i].name, sizeof p.nodes[i].name, "%sn%u", i == 2 ? "front.eq." : "", i);
         p.nodes[i].scope = i;
     }
     p.nodes[2].inserted = true;
@@ -194,7 +194,7 @@ static void sub_graphs_are_boxes_in_boxes(void **state)
     char *dot = tw_pic_dot(&p);
     const char *outer = strstr(dot, "subgraph cluster_1"), *inner = strstr(dot, "subgraph cluster_2");
     assert_true(outer != NULL && inner != NULL && outer < inner);
-    const char *n1 = strstr(dot, "\"node n1\" [label"), *n2 = strstr(dot, "\"node n2\" [label");
+    const char *n1 = strstr(dot, "\"node n1\" [label"), *n2 = strstr(dot, "\"node front.eq.n2\" [label=<<b>n2</b>");
     assert_true(outer < n1 && n1 < inner && inner < n2);
     assert_non_null(strstr(n2, "style=\"filled,rounded,dashed\"")); /* inserted */
     assert_non_null(strstr(dot, "style=dashed"));

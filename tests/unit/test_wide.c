@@ -1,6 +1,7 @@
 /* Wide images: what 12 bits cannot number. They load and run like others, and their own fields are checked. */
 #include "engine/graph/graph.h"
 #include "engine/graph/twg1_read.h"
+#include "host_tools/graphc/graphc_priv.h"
 #include "tests/support/engine_rig.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -218,6 +219,82 @@ static void structure_is_checked_without_a_device(void **state)
     assert_int_equal(fault.at, tw_img_arc(good, 1) + 12);
 }
 
+/* ---- as large as the compiler makes them ------------------------------------------------------ */
+
+static char *read_text(void *ctx, const char *path, size_t *n)
+{
+    (void)path;
+    *n = strlen(ctx);
+    char *copy = malloc(*n + 1);
+    memcpy(copy, ctx, *n);
+    return copy;
+}
+
+/* `n` amplifiers at 0 dB one after the other: what comes out is what went in. */
+static char *chain_text(unsigned n)
+{
+    const size_t size = 300 + (size_t)n * 160;
+    char *text = malloc(size);
+    int at = snprintf(text, size,
+                      "format 0\n format_frame_length 32\n format_sampling_rate 16000\nstream_io 0\n"
+                      " stream_io_hwid 0\nstream_io 1\n stream_io_hwid 6\n"
+                      "arc_input 0 arm_stream_amplifier 0 0 0\n");
+    for (unsigned i = 0; i < n; i++) {
+        at += snprintf(text + at, size - (size_t)at, "node arm_stream_amplifier %u\n_end_\n", i);
+    }
+    for (unsigned i = 1; i < n; i++) {
+        at += snprintf(text + at, size - (size_t)at, "arc arm_stream_amplifier %u 1 0 arm_stream_amplifier %u 0 0\n",
+                       i - 1, i);
+    }
+    (void)snprintf(text + at, size - (size_t)at, "arc_output 1 arm_stream_amplifier %u 1 0\n", n - 1);
+    return text;
+}
+
+static tw_graphc_out_t *compile_chain(unsigned n)
+{
+    static tw_platform_t platform;
+    tw_graphc_out_t *out = calloc(1, sizeof *out);
+    char *text = chain_text(n);
+    const tw_text_source_t src = {text, read_text};
+    assert_true(tw_platform_read(&platform, "examples/platform/top_manifest_computer.txt", &out->diags));
+    assert_true(g_compile("g.txt", &(tw_graphc_opts_t){0}, &platform, &src, out));
+    tw_platform_free(&platform);
+    free(text);
+    return out;
+}
+
+static void ten_thousand_nodes_load_and_run(void **state)
+{
+    (void)state;
+    enum { NODES = 10000, BYTES = 16 << 20 };
+    static tw_graph_t g;
+    tw_fault_t fault;
+    tw_graphc_out_t *out = compile_chain(NODES);
+    assert_true(tw_img_wide(out->image));
+    rig_board(&rig);
+    rig.ios[4].direction = 0;
+    rig.board.platform_id = tw_img_word(out->image, 0, TW_W_PLATFORM);
+    tw_arena_t arena = {malloc(BYTES), BYTES, 0};
+    assert_int_equal(tw_graph_check(out->image, out->bytes, &rig.board, &arena, &fault), TW_OK);
+    const tw_graph_env_t env = {.port = &rig.port, .board = &rig.board};
+    assert_int_equal(tw_graph_load(&g, out->image, &env, &arena, &fault), TW_OK);
+    assert_int_equal(g.n_nodes, NODES);
+    assert_int_equal(g.nodes[NODES - 1].refs[1].arc, NODES);
+    tw_graph_block(&g, 0);
+    assert_int_equal(rig.out_bytes[6], 32);
+    for (unsigned i = 0; i < 16; i++) {
+        assert_int_equal(tw_get_le16(rig.out[6] + 2 * i), i);
+    }
+    uint32_t n = 0;
+    const char *name = tw_graph_symbol(out->image, TW_SYM_NODE, 9999, &n);
+    assert_int_equal(n, strlen("amplifier.9999"));
+    assert_memory_equal(name, "amplifier.9999", n);
+    tw_graph_stop(&g);
+    free(arena.base);
+    tw_graphc_free(out);
+    free(out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +302,7 @@ int main(void)
         cmocka_unit_test(ends_are_told_as_the_wire_knows_them),
         cmocka_unit_test(each_mistake_has_its_code_and_its_place),
         cmocka_unit_test(structure_is_checked_without_a_device),
+        cmocka_unit_test(ten_thousand_nodes_load_and_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
