@@ -95,7 +95,7 @@ static void test_S0_L554_bank_ids_have_four_bits(void **state)
 
 /* The nine banks, restored where the scan lost digits. The default one overlaps the others: what may not overlap
  * is what is allocated. */
-static void test_S0_L612_the_nine_banks_may_overlap(void **state)
+static void test_S0_L612_banks_may_overlap(void **state)
 {
     (void)state;
     static const struct {
@@ -337,7 +337,7 @@ int main(void)
         cmocka_unit_test(test_S0_L598_a_map_has_banks_then_processors),
         cmocka_unit_test(test_S0_L602_retention_is_the_images_backup),
         cmocka_unit_test(test_S0_L554_bank_ids_have_four_bits),
-        cmocka_unit_test(test_S0_L612_the_nine_banks_may_overlap),
+        cmocka_unit_test(test_S0_L612_banks_may_overlap),
         cmocka_unit_test(test_S0_L641_services_are_a_bit_field),
         cmocka_unit_test(base_addresses_may_follow_the_banks),
         cmocka_unit_test(test_S0_L558_the_order_is_paths_map_ios_nodes),
