@@ -206,7 +206,7 @@ bool tw_tok_uint(const tw_tok_t *tok, uint64_t *v)
 bool tw_tok_int(const tw_tok_t *tok, int64_t *v)
 {
     if (tok->n == 0) {
-        return false;
+        return false; /* its p may be NULL */
     }
     const bool minus = tok->p[0] == '-';
     const uint32_t sign = minus || tok->p[0] == '+';
