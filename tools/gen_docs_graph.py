@@ -47,9 +47,6 @@ def graph():
         elif macro == "TW_GRAPH_CALL":
             tag, where, _, args, dflt, text = a
             out.append((tag, WHERE[where], args, dflt, text))
-        elif macro == "TW_GRAPH_SKIP":
-            tag, where, args, dflt, text = a
-            out.append((tag, WHERE[where], args, dflt, text + "; no effect yet"))
         elif macro == "TW_GRAPH_ALIAS":
             alias, tag, text = a
             out.append((alias, "", "", "", f"{text} of {code(tag)}"))

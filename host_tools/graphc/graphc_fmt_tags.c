@@ -15,7 +15,6 @@ enum {
 static const g_fmt_row_t graph_rows[] = {
 #define TW_GRAPH_INT(tag, where, field, lo, hi, dflt, text) {#tag, #tag, "number", W_##where, false},
 #define TW_GRAPH_CALL(tag, where, reader, args, dflt, text) {#tag, #tag, args, W_##where, false},
-#define TW_GRAPH_SKIP(tag, where, args, dflt, text) {#tag, #tag, "...", W_##where, true},
 #define TW_GRAPH_ALIAS(alias, tag, text) {#alias, #tag, NULL, 0, false},
 #include "host_tools/graphc/graph_tags.def"
 };

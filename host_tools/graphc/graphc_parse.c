@@ -13,7 +13,7 @@ typedef g_node_t rec_NODE;
 typedef g_script_t rec_CODE;
 typedef g_arc_t rec_ARC;
 
-enum { INT, CALL, SKIPPED, ALIAS };
+enum { INT, CALL, ALIAS };
 static const struct row {
     const char *tag;
     uint8_t what, where;
@@ -27,7 +27,6 @@ static const struct row {
     {#tag, INT, W_##where, lo, hi, offsetof(rec_##where, field), TW_FIELD_KIND(rec_##where, field), NULL, NULL},
 #define TW_GRAPH_CALL(tag, where, reader, args, dflt, text) \
     {#tag, CALL, W_##where, 0, 0, 0, TW_FIELD_U8, g_read_##reader, NULL},
-#define TW_GRAPH_SKIP(tag, where, args, dflt, text) {#tag, SKIPPED, W_##where, 0, 0, 0, TW_FIELD_U8, NULL, NULL},
 #define TW_GRAPH_ALIAS(alias, tag, text) {#alias, ALIAS, 0, 0, 0, 0, TW_FIELD_U8, NULL, #tag},
 #include "host_tools/graphc/graph_tags.def"
 };
@@ -193,10 +192,6 @@ static bool read_tag_row(g_parser_t *p, const tw_tok_t *tok, const struct row *r
             return false;
         }
         return tw_take_field(p->t, row->tag, row->kind, row->lo, row->hi, (char *)at + row->at) && one_value(p);
-    }
-    if (row->what == SKIPPED) {
-        tw_text_warn(p->t, tok, "%s has no effect in this version", row->tag);
-        return true;
     }
     if (!row->read(p)) {
         p->lines = row->where == W_TOP && p->lines == LINES_TAGS ? LINES_IGNORED : p->lines; /* its tags have no home */

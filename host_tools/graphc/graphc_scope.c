@@ -158,13 +158,20 @@ static bool declared(const g_model_t *m, const g_local_t *l, const g_slice_t *ty
     return false;
 }
 
-/* Type of the scope's nodes nearest to the one an arc names, or NULL. */
-static const char *nearest_node(const g_model_t *m, const g_local_t *l, const g_slice_t *type, char *to, size_t size)
+/* What the scope has that is nearest to the node an arc names, a type or a sub-graph, or NULL. */
+static const char *nearest_node(const g_parser_t *p, uint32_t scope, const g_slice_t *type, char *to, size_t size)
 {
     enum { MOST = 64 };
+    const g_model_t *m = p->m;
+    const g_local_t *l = &p->locals[scope];
     char names[MOST][64];
     const char *rows[MOST];
     size_t count = 0;
+    for (uint32_t i = scope + 1; i < m->n_scopes && count < MOST / 2; i++) {
+        const tw_tok_t tok = {.p = p->locals[i].name.p, .n = p->locals[i].name.n};
+        rows[count] = names[count];
+        count += m->scopes[i].parent == scope && tw_tok_copy(&tok, names[count], sizeof names[0]);
+    }
     for (uint32_t i = l->first_node; i < l->end_node && count < MOST; i++) {
         const tw_tok_t tok = {.p = m->nodes[i].type.p, .n = m->nodes[i].type.n};
         rows[count] = names[count];
@@ -238,7 +245,8 @@ static void look_up_end(g_parser_t *p, uint32_t scope, g_end_t *e)
     }
     char near[64];
     const bool shown = m->diags->n < TW_COUNT(m->diags->rows); /* else it is only counted */
-    const bool known = !shown || declared(m, l, &e->type) || nearest_node(m, l, &e->type, near, sizeof near) == NULL;
+    const bool known =
+        !shown || declared(m, l, &e->type) || nearest_node(p, scope, &e->type, near, sizeof near) == NULL;
     g_error(m, &e->pos, "node %.*s %u is not declared%s%s%s", (int)e->type.n, e->type.p, e->inst,
             known ? "" : ", did you mean '", known ? "" : near, known ? "" : "'?");
     note_instance(m, l, &e->type);

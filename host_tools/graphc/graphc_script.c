@@ -134,7 +134,7 @@ static bool close_code(g_parser_t *p)
 static bool is_number(const g_slice_t *label, int64_t *k)
 {
     const tw_tok_t tok = {.p = label->p, .n = label->n};
-    return tw_tok_int(&tok, k);
+    return label->n > 0 && tw_tok_int(&tok, k);
 }
 
 static bool label_taken(const g_parser_t *p, uint32_t k)

@@ -47,7 +47,11 @@ static char *dot_of_image(tw_cli_t *cli, const char *path)
 
 static char *dot_of_text(tw_cli_t *cli, const char *path)
 {
-    const tw_graphc_opts_t opts = {.platform = cli_option(cli, "--platform"), .draw = true};
+    const char *dirs[32];
+    const tw_graphc_opts_t opts = {.platform = cli_option(cli, "--platform"),
+                                   .draw = true,
+                                   .include_dirs = dirs,
+                                   .n_include_dirs = cli_option_each(cli, "--include", dirs, TW_COUNT(dirs))};
     tw_graphc_out_t *out = calloc(1, sizeof *out);
     char *dot = NULL;
     if (!out) {

@@ -270,6 +270,8 @@ static void wrong_edges_are_refused(void **state)
          "g.txt:8:10 error: no arc names interface 1 of sub-graph eq\nsub.txt:7:11 note: it is connected here\n"},
         {"the wrong way", "subgraph eq 0 sub.txt\n -1 1\n_end_\narc eq 0 1 0 gen 0 0 0\n",
          "g.txt:11:5 error: nothing inside sub-graph eq is an output at its interface 1\n"},
+        {"misspelled", "subgraph left_eq 0 sub.txt\n -1 1\n_end_\narc gen 0 1 0 left_ek 0 1 0\n",
+         "g.txt:11:15 error: node left_ek 0 is not declared, did you mean 'left_eq'?"},
         {"IO that is not there", "subgraph eq 0 sub.txt\n 5 1\n_end_\n",
          "g.txt:9:2 error: stream_io 5 is not declared\n"},
         {"named twice", "subgraph eq 0 sub.txt\n 0 1\n_end_\nsubgraph eq 0 sub.txt\n 0 1\n_end_\n",

@@ -156,8 +156,7 @@ static const struct {
     {"S0:L306", "node", "node amp 3\n" END,
      "node 0: amp 3 scope= name= preset=0 proc=0 arch=0 rtos=0 verbose=0 trace=0 script=-1 own=-1"},
     {"2024 name on the next line", "node", "node\n amp 3 ; text\n" END, "node 0: amp 3 "},
-    {"S0:L306 without end", "node", "node amp 3\nnode amp 4\n" END,
-     "g.txt:1:1 warning: node without _end_, closed here\n"},
+    {"S0:L306 without end", "node", "node amp 3\nnode amp 4\n" END, "g.txt:1:6 warning: this node has no _end_"},
     {"own", "node_name", AMP "node_name gain\n" END, " name=gain "},
     {"S0:L320", "node_preset", AMP "node_preset 63\n" END, " preset=63 "},
     {"S0:L320 6 bits", "node_preset", AMP "node_preset 64\n" END, "allowed 0..63\n"},
@@ -324,7 +323,6 @@ static void every_row_of_graph_tags_has_a_case(void **state)
     static const char *const tags[] = {
 #define TW_GRAPH_INT(tag, where, field, lo, hi, dflt, text) #tag,
 #define TW_GRAPH_CALL(tag, where, reader, args, dflt, text) #tag,
-#define TW_GRAPH_SKIP(tag, where, args, dflt, text) #tag,
 #define TW_GRAPH_ALIAS(alias, tag, text) #alias,
 #include "host_tools/graphc/graph_tags.def"
     };
