@@ -398,13 +398,12 @@ static bool keep_unknown(reader_t *r, const tw_tok_t *tok)
     return keep_text(r, key);
 }
 
-/* What begins neither a number, a brace nor a word of the row is a description: the seeds give no more. */
-static bool is_prose(const reader_t *r, const struct row *row)
+/* What begins neither a number nor a brace is a description: the seeds give no more. */
+static bool is_prose(const tw_text_t *t)
 {
     tw_tok_t tok;
     double v;
-    return !tw_text_peek(r->t, &tok) ||
-           !(tw_tok_is(&tok, "{") || tw_tok_num(&tok, &v) || (row->names != NULL && row->names(tok.p, tok.n) >= 0));
+    return !tw_text_peek(t, &tok) || !(tw_tok_is(&tok, "{") || tw_tok_num(&tok, &v));
 }
 
 static bool keep_backend(reader_t *r)
@@ -446,16 +445,19 @@ static const struct row *find_row(const char *tag)
     return NULL;
 }
 
-/* Row of the line's tag, its words counted; NULL when it has none. */
+/* Row of the line's tag, its words counted; the longest when several fit, NULL when none does. */
 static const struct row *row_of_line(const tw_text_t *t, unsigned *words)
 {
+    const struct row *best = NULL;
+    *words = 0;
     for (size_t i = 0; i < TW_COUNT(rows); i++) {
-        *words = words_matched(t, rows[i].tag);
-        if (*words > 0) {
-            return rows[i].what == ALIAS ? find_row(rows[i].unit) : &rows[i];
+        const unsigned n = words_matched(t, rows[i].tag);
+        if (n > *words) {
+            *words = n;
+            best = rows[i].what == ALIAS ? find_row(rows[i].unit) : &rows[i];
         }
     }
-    return NULL;
+    return best;
 }
 
 /* Words of a backend's tag are no part of the platform's identity; the others are taken as written. */
@@ -479,7 +481,7 @@ static bool read_row(reader_t *r, const struct row *row)
     case SWITCH:
         return read_switch(r);
     case PROSE:
-        if (is_prose(r, row)) {
+        if (is_prose(r->t)) {
             return keep_text(r, row->tag);
         }
         return take_set(r, row->tag, row->names, row->lo, row->hi, row->unit, &o);

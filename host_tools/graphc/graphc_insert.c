@@ -6,8 +6,9 @@
  *             mic -----------> c (S16)                  `--> converter --> c
  *
  * The arc of the text stays the part in front of its consumer, with all its attributes. What is new before it has
- * the same bank, flow errors and quality of service. Where that begins at an IO it also takes what concerns the IO:
- * jitter, crumbs and who sets the buffer.
+ * the same bank, flow errors and quality of service. A delay goes before the converter, where its frames are those
+ * of the producer; where the new part begins at an IO it also takes what concerns the IO: jitter, crumbs and who
+ * sets the buffer.
  */
 #include "host_tools/graphc/graphc_middle.h"
 #include "engine/base/units.h"
@@ -277,23 +278,42 @@ static bool differs(const g_model_t *m, uint32_t a, uint32_t b)
     return g_differ(&m->formats[a], &m->formats[b], why, sizeof why);
 }
 
-/* The arcs of the chain from i on that want the stream of i, which share a converter. */
+/* A delay and what it holds are frames of the producer. */
+static void move_delay(g_model_t *m, uint32_t from, uint32_t to)
+{
+    g_arc_t *a = &m->arcs[from], *b = &m->arcs[to];
+    b->delay = a->delay;
+    b->has_data = a->has_data;
+    b->data_pos = a->data_pos;
+    b->data_at = a->data_at;
+    b->data_bytes = a->data_bytes;
+    a->delay = 0;
+    a->has_data = false;
+}
+
+/* The arcs of the chain from i on that want the stream of i, which share a converter; a delayed one has its own. */
 static bool convert_group(inserter_t *s, const source_t *from, uint32_t i, uint32_t n, queue_t *items)
 {
     g_model_t *m = s->m;
-    const uint32_t to = m->arcs[s->chain[i]].to.format;
+    const uint32_t first = s->chain[i], to = m->arcs[first].to.format;
     queue_t group = {.v = s->group};
-    uint32_t asks = s->chain[i]; /* who speaks for all: one that forbids it, if there is one */
+    uint32_t asks = first; /* who speaks for all: one that forbids it, if there is one */
     for (uint32_t k = i; k < n; k++) {
         const uint32_t arc = s->chain[k];
-        if (arc != G_NONE && !differs(m, to, m->arcs[arc].to.format)) {
+        const bool joins = arc != G_NONE && !differs(m, to, m->arcs[arc].to.format);
+        if (k == i || (joins && m->arcs[first].delay == 0 && m->arcs[arc].delay == 0)) {
             group.v[group.n++] = arc;
             asks = m->arcs[arc].no_convert && !m->arcs[asks].no_convert ? arc : asks;
             s->chain[k] = G_NONE;
         }
     }
     source_t out;
-    return convert(s, from, asks, to, &items->v[items->n++], &out) && spread(s, &out, &group);
+    uint32_t *feed = &items->v[items->n++];
+    if (!convert(s, from, asks, to, feed, &out) || !spread(s, &out, &group)) {
+        return false;
+    }
+    move_delay(m, first, *feed);
+    return true;
 }
 
 /* What the text says of the IO goes to the arc that begins there now. */

@@ -43,7 +43,6 @@ const tw_node_manifest_t *g_find_type(const g_model_t *m, const char *name, size
 bool g_schedule(g_model_t *m);
 
 /* graphc_device.c: the device's node library */
-/** A format as a device decodes it from the image. */
 tw_format_t g_device_format(const g_format_t *f);
 /** The installed node type in this version, or NULL. */
 const tw_node_desc_t *g_device_type(const g_node_t *n);

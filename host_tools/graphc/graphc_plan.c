@@ -34,7 +34,7 @@ static const g_format_t *format_of_port(const g_model_t *m, const g_node_t *n, u
 }
 
 /* A + B channels + C rate + D frame + E, rounded up to the alignment. 0 = formula too large. */
-static uint32_t block_bytes(const g_model_t *m, const g_node_t *n, const tw_node_mem_manifest_t *x, uint32_t e)
+static uint32_t block_bytes(const g_model_t *m, const g_node_t *n, const tw_node_mem_manifest_t *x, double e)
 {
     const g_format_t *b = format_of_port(m, n, x->b_arc), *c = format_of_port(m, n, x->c_arc),
                      *d = format_of_port(m, n, x->d_arc);
@@ -167,11 +167,16 @@ static uint32_t thread_of(const g_model_t *m, const g_node_t *n)
     return processor_of(m, n) == 0 ? MEM_ALONE : n->proc * 4u + n->rtos;
 }
 
-/* A private bank is one processor's: of the first that uses it. */
+/* A private bank is one processor's: the manifest's, else the first that uses it. */
+static uint32_t owner_of(const plan_t *p, const tw_bank_manifest_t *bank)
+{
+    return bank->proc != 0 ? bank->proc : p->owner[bank->vid];
+}
+
 static bool may_use(const plan_t *p, const g_node_t *n, const tw_bank_manifest_t *bank)
 {
-    const uint32_t proc = processor_of(p->m, n);
-    return !bank->is_private || (proc != 0 && (p->owner[bank->vid] == 0 || p->owner[bank->vid] == proc));
+    const uint32_t proc = processor_of(p->m, n), owner = owner_of(p, bank);
+    return !bank->is_private || (proc != 0 && (owner == 0 || owner == proc));
 }
 
 static bool check_private(plan_t *p, const g_node_t *n, unsigned i, const tw_bank_manifest_t *bank)
@@ -185,7 +190,7 @@ static bool check_private(plan_t *p, const g_node_t *n, unsigned i, const tw_ban
         g_error(p->m, pos, "bank %u is private to a processor, and %s may run on any: bind it with node_map_proc",
                 bank->vid, n->name);
     } else {
-        g_error(p->m, pos, "bank %u is private to processor %u, and %s runs on %u", bank->vid, p->owner[bank->vid],
+        g_error(p->m, pos, "bank %u is private to processor %u, and %s runs on %u", bank->vid, owner_of(p, bank),
                 n->name, processor_of(p->m, n));
     }
     return false;

@@ -72,6 +72,19 @@ static void check_use(g_model_t *m, const g_node_t *n, const tw_node_manifest_t 
     }
 }
 
+/* A type that one processor has binds its nodes to it. */
+static void check_installed(g_model_t *m, g_node_t *n, const tw_node_manifest_t *x)
+{
+    if (x->on_proc == 0 || m->platform->n_procs < 2) {
+        return;
+    }
+    if (n->proc != 0 && n->proc != x->on_proc) {
+        g_error(m, &n->pos, "node_map_proc %u: %s is installed on processor %u", n->proc, x->name, x->on_proc);
+        g_note(m, &(g_pos_t){m->platform->path, 0, 0}, "the top manifest says where node types are");
+    }
+    n->proc = n->proc != 0 ? n->proc : x->on_proc;
+}
+
 /* Where it may run. */
 static void check_place(g_model_t *m, const g_node_t *n, const tw_node_manifest_t *x)
 {
@@ -106,6 +119,7 @@ static void check_node(g_model_t *m, g_node_t *n)
         g_note(m, &(g_pos_t){x->file, 0, 0}, "the node's manifest");
     }
     check_use(m, n, x);
+    check_installed(m, n, x);
     check_place(m, n, x);
 }
 

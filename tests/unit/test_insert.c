@@ -183,10 +183,10 @@ static void attributes_stay_on_the_part_they_speak_of(void **state)
                  " arc_jitter_ctrl 3\n arc_map_hwblock 1\narc_output 1 any 0 1 0\n");
     const g_arc_t *text = &r.m.arcs[1], *made = &r.m.arcs[3];
     assert_int_equal(text->debug_cmd, 1);
-    assert_int_equal(text->delay, 2);
+    assert_int_equal(text->delay, 0); /* whole frames there are the producer's */
     assert_true(text->jitter == 3.0);
     assert_int_equal(made->debug_cmd, 0);
-    assert_int_equal(made->delay, 0);
+    assert_int_equal(made->delay, 2);
     assert_true(made->jitter == 1.0);
     assert_int_equal(made->underflow, 1);
     assert_int_equal(made->overflow, 2);
