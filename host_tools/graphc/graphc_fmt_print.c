@@ -665,7 +665,7 @@ static bool takes_all(const printer_t *f, const g_slice_t *w, uint32_t n)
 /* Taken words of the line, or all of them where the reader is not interested. */
 static void print_line(printer_t *f, const char *bol, const char *eol)
 {
-    const g_slice_t *w = f->taken->words + f->at;
+    const g_slice_t *w = f->at < f->taken->n ? &f->taken->words[f->at] : NULL;
     uint32_t n = 0;
     while (f->at < f->taken->n && f->taken->words[f->at].p < eol) {
         f->at++;

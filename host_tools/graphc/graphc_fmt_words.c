@@ -177,7 +177,7 @@ static bool is(const g_slice_t *w, const char *text)
 void g_fmt_options(g_buf_t *b, const g_slice_t *w, uint32_t n, g_value_t value)
 {
     const bool open = n > 0 && is(w, "{");
-    const bool close = open && is(&w[n - 1], "}");
+    const bool close = n > 0 && is(&w[n - 1], "}");
     w += open;
     n -= (uint32_t)open + close;
     const tw_tok_t first = {n > 0 ? w->p : "", n > 0 ? w->n : 0, 0};

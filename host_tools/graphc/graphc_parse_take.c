@@ -3,7 +3,7 @@
 
 g_pos_t g_here(const g_parser_t *p, const tw_tok_t *tok)
 {
-    return (g_pos_t){p->t->file, p->t->line, tok != NULL ? tok->col : 0};
+    return (g_pos_t){p->t->file, p->t->line, tw_text_col(p->t, tok)};
 }
 
 /* At a token, or at the line's tag. */
