@@ -67,7 +67,7 @@ check: ## format, layers, freestanding symbols, tables against docs, static anal
 
 # Targets whose input is a text: they know its words, and begin with every text there is, samples beside the tree too.
 TEXT_FUZZ := $(filter fuzz_graphc fuzz_manifest fuzz_fmt fuzz_translate fuzz_legacy,$(FUZZ))
-TEXT_SEEDS := examples engine/node/manifests tests/golden/graph $(wildcard ../shared/corpus/graphs)
+TEXT_SEEDS := examples engine/node/manifests tests/golden/graph tests/golden/eras $(wildcard ../shared/corpus/graphs)
 $(GEN)/graph.dict: tests/fuzz/make_dict.py $(wildcard engine/*/*.def host_tools/graphc/*.def)
 	@mkdir -p $(GEN)
 	@$(PYTHON) $< > $@

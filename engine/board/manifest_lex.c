@@ -205,8 +205,11 @@ bool tw_tok_uint(const tw_tok_t *tok, uint64_t *v)
 
 bool tw_tok_int(const tw_tok_t *tok, int64_t *v)
 {
-    const bool minus = tok->n > 0 && tok->p[0] == '-';
-    const uint32_t sign = minus || (tok->n > 0 && tok->p[0] == '+');
+    if (tok->n == 0) {
+        return false; /* its p may be NULL */
+    }
+    const bool minus = tok->p[0] == '-';
+    const uint32_t sign = minus || tok->p[0] == '+';
     const char *p = tok->p + sign;
     const uint32_t n = tok->n - sign;
     uint64_t u;
@@ -340,12 +343,16 @@ void tw_diag(tw_diags_t *d, bool warning, const char *file, unsigned line, unsig
     va_end(ap);
 }
 
-static tw_diag_t at_token(const tw_text_t *t, const tw_tok_t *tok, bool warning)
+unsigned tw_text_col(const tw_text_t *t, const tw_tok_t *tok)
 {
     const bool moved = t->map != NULL && t->row > 0 && (t->map[t->row - 1] & TW_LINE_SAME) == 0;
-    const bool whole_line = tok == NULL || moved;
-    return (tw_diag_t){
-        .line = t->line, .col = whole_line ? 0 : tok->col, .len = whole_line ? 0 : tok->n, .warning = warning};
+    return tok == NULL || moved ? 0 : tok->col;
+}
+
+static tw_diag_t at_token(const tw_text_t *t, const tw_tok_t *tok, bool warning)
+{
+    const unsigned col = tw_text_col(t, tok);
+    return (tw_diag_t){.line = t->line, .col = col, .len = col == 0 ? 0 : tok->n, .warning = warning};
 }
 
 void tw_text_error(tw_text_t *t, const tw_tok_t *tok, const char *fmt, ...)

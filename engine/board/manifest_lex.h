@@ -54,6 +54,8 @@ bool tw_text_line(tw_text_t *t);
 bool tw_text_tok(tw_text_t *t, tw_tok_t *tok);
 /** The same without taking it. */
 bool tw_text_peek(const tw_text_t *t, tw_tok_t *tok);
+/** Column of a token of this line, 0 without one, or where the line is not the user's. */
+unsigned tw_text_col(const tw_text_t *t, const tw_tok_t *tok);
 /** Forget the rest of the line. */
 void tw_text_skip(tw_text_t *t);
 

@@ -93,19 +93,37 @@ static bool take(job_t *j)
     return false;
 }
 
+/* A text is read as what it looks like, so its canonical form must look like the same. */
+static bool stays_its_kind(const job_t *j, const g_buf_t *b)
+{
+    const tw_manifest_kind_t kind = tw_manifest_detect(b->p, b->n);
+    const bool graph = kind == TW_KIND_UNKNOWN || kind == TW_KIND_EMPTY || kind == TW_KIND_GRAPH;
+    if (j->kind == (graph ? TW_KIND_GRAPH : kind)) {
+        return true;
+    }
+    tw_diag(j->d, false, j->file, 0, 0, "read as a %s, but in canonical form it would be taken for a %s",
+            tw_manifest_kind_text(j->kind), tw_manifest_kind_text(kind));
+    return false;
+}
+
 static bool print(job_t *j, tw_graph_fmt_t *out)
 {
     g_buf_t b = {0};
     const g_model_t *m = j->model;
     g_fmt_print(&b, j->kind, m != NULL ? m->texts[0] : j->text, m != NULL ? m->sizes[0] : j->n, &j->taken);
     g_buf_add(&b, "", 1);
-    if (b.failed || j->taken.failed) {
+    const bool failed = b.failed || j->taken.failed;
+    if (failed) {
         tw_diag(j->d, false, j->file, 0, 0, "out of memory, or a text of more than %u bytes", G_FMT_MAX);
+    } else {
+        b.n--;
+    }
+    if (failed || !stays_its_kind(j, &b)) {
         free(b.p);
         return false;
     }
     out->text = b.p;
-    out->n = b.n - 1;
+    out->n = b.n;
     return true;
 }
 

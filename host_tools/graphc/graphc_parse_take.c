@@ -3,7 +3,7 @@
 
 g_pos_t g_here(const g_parser_t *p, const tw_tok_t *tok)
 {
-    return (g_pos_t){p->t->file, p->t->line, tok != NULL ? tok->col : 0};
+    return (g_pos_t){p->t->file, p->t->line, tw_text_col(p->t, tok)};
 }
 
 /* At a token, or at the line's tag. */
@@ -42,11 +42,23 @@ bool g_take_symbol(g_parser_t *p, tw_tok_t *tok)
         const char c = tok->p[i];
         const bool ok = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
                         c == '.' || c == '/' || c == '-';
-        if (!ok || tok->n > TW_SYMBOL_MAX) {
-            return g_fail(p, tok, "a name has 1..31 characters of A-Z a-z 0-9 _ . / -");
+        if (!ok) {
+            tw_text_error(p->t, tok, "'%c' is in no name: those have A-Z a-z 0-9 _ . / -", c);
+            return false;
         }
     }
+    if (tok->n > TW_SYMBOL_MAX) {
+        tw_text_error(p->t, tok, "a name of %u characters: they have at most %u", tok->n, TW_SYMBOL_MAX);
+        return false;
+    }
     return true;
+}
+
+bool g_more_number(const g_parser_t *p)
+{
+    tw_tok_t tok;
+    double v;
+    return tw_text_peek(p->t, &tok) && tw_tok_num(&tok, &v);
 }
 
 bool g_more(const g_parser_t *p)

@@ -110,7 +110,10 @@ const char *g_rest(const g_trans_t *x, char *to, size_t size)
     while (end > p && (unsigned char)end[-1] <= ' ') {
         end--;
     }
-    (void)snprintf(to, size, "%s%.*s", p < end ? " ; " : "", (int)(end - p), p);
+    to[0] = 0;
+    if (p < end) {
+        (void)snprintf(to, size, " ; %.*s", (int)(end - p), p);
+    }
     return to;
 }
 

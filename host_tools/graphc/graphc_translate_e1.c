@@ -99,7 +99,8 @@ static void header_rows(g_e1_t *e)
         /* of four numbers the older texts had the flat bank second, and closed the block by its name */
         const bool flat =
             n == 4 && tw_text_line(&ahead) && tw_text_peek(&ahead, &tok) && tw_tok_is(&tok, "top_header_end");
-        e->has_code_vid = e->has_set = n == 4 && !flat;
+        e->has_code_vid = n == 4 && !flat;
+        e->has_set |= e->has_code_vid;
         g_put(e->x, "graph_location %.0f%s", v[0], g_rest(e->x, rest, sizeof rest));
         g_put(e->x, "debug_script_fields %.0f", v[flat ? 2 : 1]);
         g_put(e->x, "allowed_processors %.0f", v[flat ? 3 : 2] > 0 ? v[flat ? 3 : 2] : 1);
@@ -157,8 +158,8 @@ static void format_row(g_e1_t *e)
 static void format_rows(g_e1_t *e)
 {
     tw_tok_t tok;
-    while (g_e1_row(e, &tok)) {
-        if (!is_count(e, 5)) {
+    for (bool first = true; g_e1_row(e, &tok); first = false) {
+        if (!first || !is_count(e, 5)) {
             format_row(e);
         }
     }
@@ -274,6 +275,7 @@ typedef struct arc {
     double format[2]; /* of the producer, of the consumer */
     double over, under, cmd, reg, flush, extend, vid, factor;
     char rest[512];
+    g_slice_t row; /* as written */
 } arc_t;
 
 typedef struct end {
@@ -298,7 +300,10 @@ static bool take_attributes(g_e1_t *e, arc_t *a)
     const unsigned n = g_e1_numbers(e, v, 2, 11, "an arc: format of the producer, of the consumer, attributes");
     const double *w = n == 11 ? v + 1 : v;
     const bool early = n >= 10 && point == (n == 11 ? 4u : 3u);
-    *a = (arc_t){.line = e->x->t.line, .format = {w[0], w[1]}, .factor = 1};
+    *a = (arc_t){.line = e->x->t.line,
+                 .format = {w[0], w[1]},
+                 .factor = 1,
+                 .row = {e->x->t.bol, (uint32_t)(e->x->t.p - e->x->t.bol)}};
     if (n >= 10) {
         const double *flow = early ? w + 4 : w + 2;
         a->over = flow[0];
@@ -380,6 +385,7 @@ static void put_lost_arc(g_e1_t *e, const arc_t *a, const end_t *from, const end
         tw_diag(e->x->t.diags, true, e->x->t.file, a->line, 0, "an arc of %.*s has no counterpart, kept as a comment",
                 (int)who->name.n, who->name.p);
     }
+    g_put_at(e->x, a->line, "; %.*s", (int)a->row.n, a->row.p);
     g_put(e->x, "; arc from %.*s %.0f %.0f to %.*s %.0f %.0f", (int)from->name.n, from->name.p, from->n[0], from->n[1],
           (int)to->name.n, to->name.p, to->n[0], to->n[1]);
 }
@@ -403,10 +409,10 @@ static void put_arc(g_e1_t *e, const arc_t *a, const end_t *from, const end_t *t
 static void arc_rows(g_e1_t *e)
 {
     tw_tok_t tok;
-    while (g_e1_row(e, &tok)) {
+    for (bool first = true; g_e1_row(e, &tok); first = false) {
         arc_t a;
         end_t from, to;
-        if (is_count(e, 10)) {
+        if (first && is_count(e, 10)) {
             continue;
         }
         if (!take_attributes(e, &a) || !take_end(e, &from)) {

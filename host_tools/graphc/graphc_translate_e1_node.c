@@ -101,6 +101,9 @@ static void script_row(g_e1_t *e, unsigned row)
     }
     const unsigned n = g_e1_numbers(e, v, 2, 4, "a script: registers, stack, shared memory");
     (void)g_rest(e->x, rest, sizeof rest);
+    if (row == 0 && v[0] > 6) {
+        tw_text_warn(&e->x->t, NULL, "%g registers, this machine has 6", v[0]);
+    }
     for (unsigned i = 0; row == 0 && i < n && i < TW_COUNT(tags); i++) {
         g_put(e->x, "%s %.0f%s", tags[i], i == 0 && v[i] > 6 ? 6 : v[i], i == 0 ? rest : "");
     }
@@ -211,7 +214,7 @@ static void put_positive(g_e1_t *e, const char *tag, double v)
 /* preset, script, processor, architecture, thread, verbosity; without the thread when there are five. */
 static void placement(g_e1_t *e)
 {
-    double v[6];
+    double v[6] = {0};
     char rest[512];
     tw_tok_t tok;
     (void)tw_text_peek(&e->x->t, &tok);

@@ -67,7 +67,7 @@ static void io_arc(g_trans_t *x, const tw_tok_t *tag)
 {
     double head[3], end[3];
     char rest[512], other[64] = "";
-    tw_tok_t node;
+    tw_tok_t node, word;
     tw_text_t before = x->t;
     const unsigned n = g_numbers(x, head, 3);
     if (n < 2 || !tw_text_tok(&x->t, &node) || !is_name(&node) || g_numbers(x, end, 3) != 3) {
@@ -79,8 +79,12 @@ static void io_arc(g_trans_t *x, const tw_tok_t *tag)
     if (head[1] != 1 || format != end[2]) {
         (void)snprintf(other, sizeof other, " %.10g %.10g", head[1], format);
     }
-    g_put(x, "%.*s %.10g %.*s %.10g %.10g %.10g%s%s", (int)tag->n, tag->p, head[0], (int)node.n, node.p, end[0], end[1],
-          end[2], other, g_rest(x, rest, sizeof rest));
+    const bool quality = tw_text_peek(&x->t, &word) && tw_tok_is(&word, "H");
+    if (quality) {
+        (void)tw_text_tok(&x->t, &word);
+    }
+    g_put(x, "%.*s %.10g %.*s %.10g %.10g %.10g%s%s%s", (int)tag->n, tag->p, head[0], (int)node.n, node.p, end[0],
+          end[1], end[2], other, quality ? " H" : "", g_rest(x, rest, sizeof rest));
 }
 
 /* A number where our label stands is the TAG. */
@@ -161,11 +165,19 @@ static void registers(g_trans_t *x)
     g_put(x, "script_registers %.10g%s", v, g_rest(x, rest, sizeof rest));
 }
 
+/* "mem_fill_pattern bytes hWORD" fills all memory; ours has the word alone and speaks of an arc. */
+static bool is_fill_of_memory(const tw_text_t *line, const tw_tok_t *tag)
+{
+    tw_text_t t = *line;
+    tw_tok_t tok;
+    return tw_tok_is(tag, "mem_fill_pattern") && tw_text_tok(&t, &tok) && tw_text_tok(&t, &tok);
+}
+
 /* ---- lines --------------------------------------------------------------------------- */
 
 static void line(later_t *l)
 {
-    static const char *const dropped[] = {"node_user_key", "mem_fill_pattern", "stream_io_cb_setting"};
+    static const char *const dropped[] = {"node_user_key", "stream_io_cb_setting"};
     g_trans_t *x = l->x;
     tw_tok_t tag, next;
     double year;
@@ -181,7 +193,7 @@ static void line(later_t *l)
         parameters(x);
     } else if (tw_tok_is(&tag, "script_register")) {
         registers(x);
-    } else if (is_one_of(&tag, dropped, TW_COUNT(dropped))) {
+    } else if (is_one_of(&tag, dropped, TW_COUNT(dropped)) || is_fill_of_memory(&x->t, &tag)) {
         drop(x, &tag);
     } else if (tw_tok_is(&tag, "node_script_code") || (tw_tok_is(&tag, "script_code") && !next_is_data(x))) {
         statements(l, &tag);

@@ -61,7 +61,10 @@ static void put_node(g_trans_t *x, const tw_node_manifest_t *m)
     put_number(x, "node_architecture", m->arch, 0);
     put_number(x, "node_fpu_used", m->fpu, 0);
     put_version(x, "node_node_version", m->version, 1 << 8);
-    put_version(x, "node_stream_version", m->stream_version, 0);
+    if (m->stream_version == 0) {
+        g_put(x, "node_stream_version 0"); /* none in particular; unsaid it is 100 */
+    }
+    put_version(x, "node_stream_version", m->stream_version, m->stream_version == 0 ? 0 : 1 << 8);
 }
 
 static void put_term(g_trans_t *x, const char *tag, double factor, uint8_t arc)
@@ -72,9 +75,24 @@ static void put_term(g_trans_t *x, const char *tag, double factor, uint8_t arc)
 }
 
 /* The text's codes of types and speeds: 3 in the structure is retention, and 1 is normal memory. */
+static const uint8_t types[] = {0, 1, 3, 2}, speeds[] = {0, 0, 1, 2};
+
+/* Only the row in one line scales E. */
+static void put_detail(g_trans_t *x, const tw_node_mem_manifest_t *b)
+{
+    g_put(x, "node_mem_alloc_detail %.10g %.10g %u %.10g %u %.10g %u %.10g %u %u %u %u %u", b->a, b->b, b->b_arc, b->c,
+          b->c_arc, b->d, b->d_arc, b->e, b->align, types[b->type & 3], speeds[b->speed & 3], b->reloc, b->prog);
+}
+
 static void put_mem(g_trans_t *x, const tw_node_mem_manifest_t *b, unsigned i)
 {
-    static const uint8_t types[] = {0, 1, 3, 2}, speeds[] = {0, 0, 1, 2};
+    if (b->speed == 1) {
+        tw_diag(x->t.diags, true, x->t.file, 0, 0, "memory block %u asks for normal speed, said as any", i);
+    }
+    if (b->e != 1) {
+        put_detail(x, b);
+        return;
+    }
     g_put(x, "node_mem %u", i);
     g_put(x, "node_mem_alloc %.10g", b->a);
     put_term(x, "node_mem_nbchan", b->b, b->b_arc);
@@ -82,16 +100,9 @@ static void put_mem(g_trans_t *x, const tw_node_mem_manifest_t *b, unsigned i)
     put_term(x, "node_mem_frame_size", b->d, b->d_arc);
     put_number(x, "node_mem_alignment", b->align, 4);
     put_number(x, "node_mem_retention", types[b->type & 3], 0);
-    if (b->speed == 1) {
-        tw_diag(x->t.diags, true, x->t.file, 0, 0, "memory block %u asks for normal speed, said as any", i);
-    }
     put_number(x, "node_mem_speed", speeds[b->speed & 3], 0);
     put_number(x, "node_mem_relocatable", b->reloc, 0);
     put_number(x, "node_mem_dataOprog1", b->prog, 0);
-    if (b->e != 1) {
-        tw_diag(x->t.diags, true, x->t.file, 0, 0, "memory block %u has %g bytes a unit of E, which tags do not say", i,
-                b->e);
-    }
 }
 
 static void put_arc(g_trans_t *x, const tw_node_manifest_t *m, unsigned i)

@@ -54,7 +54,16 @@ static bool paths(g_trans_t *x)
         if (!need_line(x, "a path")) {
             return false;
         }
+        int64_t index;
+        tw_tok_t next;
         (void)tw_text_tok(&x->t, &tok);
+        if (tw_tok_int(&tok, &index) && tw_text_peek(&x->t, &next)) { /* of lists with indexes, in order */
+            (void)tw_text_tok(&x->t, &tok);
+            if (index != i) {
+                tw_text_error(&x->t, &tok, "path %lld, expected %u: paths are numbered in order", (long long)index, i);
+                return false;
+            }
+        }
         g_put(x, "%.*s%s", (int)tok.n, tok.p, g_rest(x, rest, sizeof rest));
     }
     return true;

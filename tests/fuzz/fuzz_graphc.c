@@ -2,8 +2,11 @@
  *
  * Input: the graph, then after a line "%%NAME" the text of file NAME for includes. The platform is the
  * two manifests below, so the fuzzer spends its time in the graph language. */
+#include "host_tools/graphc/graphc_diag.h"
+#include "host_tools/graphc/graphc_draw.h"
 #include "host_tools/graphc/graphc_priv.h"
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -11,13 +14,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const struct {
     const char *path, *text;
 } fixed[] = {
-    {"p/top.txt", "1\n.\n0 map.txt\n2\n0 in.txt 0 1 0\n0 out.txt 9 1 0\n2\n0 gain.txt\n0 script.txt\n"},
-    {"p/map.txt", "1 1 2\n0 0 1 0 0 0 0 1000000 0\n0 1 1 0 0 0 0 4096 0\n1 1 255\n"},
-    {"p/in.txt", "in_0\ngeneral\nio_direction_rx0tx1 0\nio_buffer_allocation 2\n"},
+    {"p/top.txt", "1\n.\n0 map.txt\n2\n0 in.txt 0 1 0\n0 out.txt 9 1 0\n5\n0 gain.txt\n0 script.txt\n"
+                  "0 converter.txt\n0 split.txt\n0 fast.txt\n"},
+    {"p/map.txt", "1 2 5\n0 0 1 0 0 0 0 1000000 0\n0 1 1 0 0 1 0 4096 0\n0 2 3 1 1 0 0 512 0\n0 3 0 2 0 0 0 128 0\n"
+                  "0 4 2 0 0 0 1 256 0\n1 1 255\n2 0 255\n"},
+    {"p/in.txt", "in_0\ngeneral\nio_direction_rx0tx1 0\nio_buffer_allocation 2\nio_nb_channels {0 1 2}\n"
+                 "io_analog_gain {2 0 12 24}\n"},
     {"p/out.txt", "out_0\ngeneral\nio_direction_rx0tx1 1\n"},
     {"p/gain.txt", "ARM\ngain\nnode_mem 0\nnode_mem_alloc 32\nnode_mem_frame_size 2 0\nnode_mem 1\nnode_mem_alloc 64\n"
                    "node_mem_retention 1\nnode_arc 0\nnode_arc_nb_channels 0\nnode_arc_raw_format 0\nnode_arc 1\n"
                    "node_arc_nb_channels 0\nnode_arc_raw_format 0\n"},
+    {"p/fast.txt", "ARM\nfast\nnode_nb_arcs 3 2\nnode_min_arcs 1 1\nnode_mem 0\nnode_mem_alloc 40\nnode_mem_speed 2\n"
+                   "node_mem 1\nnode_mem_alloc 100\nnode_mem_retention 1\nnode_mem_speed 2\nnode_mem_alignment 64\n"
+                   "node_mem 2\nnode_mem_alloc 60\nnode_mem_retention 2\nnode_mem 3\nnode_mem_alloc 60\n"
+                   "node_mem_dataOprog1 1\nnode_arc 3\nnode_arc_inPlaceProcessing 3 0\n"},
+    {"p/converter.txt", "ARM\narm_stream_converter\nnode_mem 0\nnode_mem_alloc 256\nnode_arc 0\n"
+                        "node_arc_nb_channels 0\nnode_arc_raw_format 0\nnode_arc 1\nnode_arc_nb_channels 0\n"
+                        "node_arc_raw_format 0\n"},
+    {"p/split.txt", "ARM\narm_stream_split\nnode_nb_arcs 1 3\nnode_min_arcs 1 1\nnode_mem 0\nnode_mem_alloc 32\n"
+                    "node_arc 0\nnode_arc_nb_channels 0\nnode_arc_raw_format 0\nnode_arc 1\nnode_arc_nb_channels 0\n"
+                    "node_arc_raw_format 0\nnode_arc 2\nnode_arc_nb_channels 0\nnode_arc_raw_format 0\nnode_arc 3\n"
+                    "node_arc_nb_channels 0\nnode_arc_raw_format 0\n"},
     {"p/script.txt", "ARM\narm_stream_script\nnode_nb_arcs 0 1\nnode_mem 0\nnode_mem_alloc 16\n"},
 };
 
@@ -84,21 +101,48 @@ static void check_image(const tw_graphc_out_t *out)
     }
 }
 
+/* What was found is told with the lines it was found in, and drawn when nothing was. */
+static void tell(const tw_graphc_out_t *out, const tw_text_source_t *texts)
+{
+    static FILE *nowhere;
+    nowhere = nowhere != NULL ? nowhere : fopen("/dev/null", "wb");
+    if (nowhere != NULL) {
+        tw_diags_print_from(&out->diags, texts, nowhere, true);
+    }
+    char *json = tw_diags_json(&out->diags, texts);
+    if (json == NULL || (out->image != NULL && out->dot == NULL)) {
+        abort();
+    }
+    free(json);
+    tw_pic_t pic;
+    if (out->image != NULL && !tw_pic_of_image(&pic, out->image, out->bytes)) {
+        abort();
+    }
+    if (out->image != NULL) {
+        free(tw_pic_dot(&pic));
+        tw_pic_close(&pic);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static tw_platform_t platform;
     input_t in = {(const char *)data, size};
     const tw_text_source_t texts = {&in, read_input}, manifests = {NULL, read_fixed};
     tw_diags_t d = {0};
-    if (size > 1u << 16 || (platform.n_nodes == 0 && !tw_platform_read_from(&platform, "p/top.txt", &manifests, &d))) {
+    if (size > 1u << 16) {
         return 0;
     }
+    if (platform.n_nodes == 0 && !tw_platform_read_from(&platform, "p/top.txt", &manifests, &d)) {
+        abort(); /* a platform that is wrong would make every run a success */
+    }
     tw_graphc_out_t out = {0};
-    if (g_compile("g.txt", &(tw_graphc_opts_t){0}, &platform, &texts, &out)) {
+    if (g_compile("g.txt", &(tw_graphc_opts_t){.draw = true}, &platform, &texts, &out)) {
         check_image(&out);
     } else if (out.diags.errors == 0 || out.image != NULL) {
         abort();
     }
+    tell(&out, &texts);
     tw_graphc_free(&out);
     return 0;
 }
