@@ -256,19 +256,14 @@ static void add_list(g_buf_t *b, const g_slice_t *w, uint32_t n)
     g_buf_str(b, "}");
 }
 
-/* Where the options of a line begin; all of them are, when there are no braces. */
-static uint32_t options_at(const char *args, const g_slice_t *w, uint32_t n)
+/* Words that may be a set and may be prose: as they are, braces close to what is in them. */
+static void add_prose(g_buf_t *b, const g_slice_t *w, uint32_t n)
 {
-    const uint32_t brace = find_brace(w, n);
-    double v;
-    const tw_tok_t first = {n > 0 ? w->p : "", n > 0 ? w->n : 0, 0};
-    if (strstr(args, "options") == NULL) {
-        return n;
+    for (uint32_t i = 0; i < n; i++) {
+        const bool close = is(&w[i], "}") || (i > 0 && is(&w[i - 1], "{"));
+        g_buf_str(b, close && i > 0 ? "" : " ");
+        g_buf_add(b, w[i].p, w[i].n);
     }
-    if (brace < n) {
-        return brace;
-    }
-    return strstr(args, "text") != NULL && !tw_tok_num(&first, &v) ? n : 0;
 }
 
 void g_fmt_args(g_buf_t *b, const char *tag, const char *args, const g_slice_t *w, uint32_t n)
@@ -277,9 +272,14 @@ void g_fmt_args(g_buf_t *b, const char *tag, const char *args, const g_slice_t *
         add_list(b, w, n);
         return;
     }
+    if (strcmp(args, "options or text") == 0) {
+        add_prose(b, w, n);
+        return;
+    }
     const bool options = strstr(args, "options") != NULL;
     const bool raw = strstr(tag, "raw_format") != NULL;
-    const uint32_t before = options_at(args, w, n);
+    const uint32_t brace = find_brace(w, n);
+    const uint32_t before = !options ? n : brace < n ? brace : 0; /* all are options where there are no braces */
     for (uint32_t i = 0; i < before; i++) {
         g_buf_str(b, " ");
         g_fmt_word(b, &w[i], options ? G_VALUE_TEXT : g_fmt_argument(args, i));

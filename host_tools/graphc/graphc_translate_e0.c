@@ -38,7 +38,12 @@ typedef struct e0 {
         unsigned id, format;
     } rings[MOST]; /* rings and arcs */
     unsigned n_rings;
-    unsigned io; /* next row of the header */
+    struct {
+        unsigned type;
+        tw_text_t at; /* behind the word param */
+    } params[MOST];
+    unsigned n_params;
+    unsigned io, arcs; /* rows of the header and arcs so far */
 } e0_t;
 
 typedef enum kind { OTHER, HEADER, FORMAT, RING, ARC, EXTENSION, NODE, PARAM, SCRIPT, SCRIPT_END, END, ROW } kind_t;
@@ -92,6 +97,15 @@ static bool need(e0_t *e, const char *what, double *v, unsigned least, unsigned 
     return n >= least;
 }
 
+/* These texts are small: a bound keeps the search for the ends of arcs short. */
+static bool few(e0_t *e, unsigned n, const char *what)
+{
+    if (n > MOST) {
+        tw_text_error(&e->x->t, NULL, "more than %d %s", MOST, what);
+    }
+    return n <= MOST;
+}
+
 static unsigned id_of(double v)
 {
     return v >= 0 && v < 65536 ? (unsigned)v : 65536u;
@@ -142,6 +156,16 @@ static void note_ring(e0_t *e, tw_text_t *t)
     }
 }
 
+static void note_param(e0_t *e, const tw_text_t *line)
+{
+    double v;
+    tw_text_t t = *line;
+    if (e->n_params < MOST && numbers(&t, &v, 1) == 1) {
+        e->params[e->n_params].type = id_of(v);
+        e->params[e->n_params++].at = *line;
+    }
+}
+
 static void look_ahead(e0_t *e)
 {
     tw_text_t t = e->x->t;
@@ -162,6 +186,8 @@ static void look_ahead(e0_t *e)
             note_node(e, &t);
         } else if (kind == RING || kind == ARC) {
             note_ring(e, &t);
+        } else if (kind == PARAM) {
+            note_param(e, &t);
         } else if (kind == END) {
             return;
         }
@@ -192,7 +218,7 @@ static void put_io(e0_t *e)
     double v[6];
     char rest[512];
     const unsigned io = e->io++;
-    if (!need(e, "an IO: platform IO, setting, ring, command", v, 3, 6)) {
+    if (!few(e, e->io, "IOs") || !need(e, "an IO: platform IO, setting, ring, command", v, 3, 6)) {
         return;
     }
     g_put(e->x, "stream_io %u%s", io, g_rest(e->x, rest, sizeof rest));
@@ -323,7 +349,8 @@ static void put_ring(e0_t *e)
 {
     double v[12];
     char rest[512];
-    if (!need(e, "a ring: index, format, size, offset, register, alignment", v, 3, 12)) {
+    if (!few(e, ++e->arcs, "rings and arcs") ||
+        !need(e, "a ring: index, format, size, offset, register, alignment", v, 3, 12)) {
         return;
     }
     if (put_ends(e, id_of(v[0]), id_of(v[1]), g_rest(e->x, rest, sizeof rest))) {
@@ -344,7 +371,7 @@ static void put_arc(e0_t *e)
 {
     double v[6];
     char rest[512];
-    if (!need(e, "an arc: index, format, size, offset", v, 3, 6)) {
+    if (!few(e, ++e->arcs, "rings and arcs") || !need(e, "an arc: index, format, size, offset", v, 3, 6)) {
         return;
     }
     if (put_ends(e, id_of(v[0]), id_of(v[1]), g_rest(e->x, rest, sizeof rest)) && v[5] > 0) {
@@ -377,30 +404,31 @@ static bool put_value(e0_t *e, tw_text_t *t, unsigned line)
     return true;
 }
 
+static void put_block(e0_t *e, tw_text_t t)
+{
+    double v[3], tag;
+    const unsigned n = numbers(&t, v, 3);
+    tw_text_t first = t;
+    const bool one = n == 3 && v[2] == 1 && numbers(&first, &tag, 1) == 1;
+    g_put_at(e->x, t.line, "node_parameters");
+    g_put_at(e->x, t.line, "1 u8; %.0f", one ? tag : 0);
+    for (unsigned i = 0; n == 3 && i < v[2]; i++) {
+        if (!put_value(e, &t, t.line)) {
+            tw_text_error(&t, NULL, "expected %g parameters: tag, type and value, found %u", v[2], i);
+            break;
+        }
+    }
+    g_put_at(e->x, t.line, "_end_");
+}
+
 /* The parameters of a type stand behind all nodes; the first node of the type has them. */
 static void put_parameters(e0_t *e, unsigned type)
 {
-    tw_text_t t = e->x->t;
-    tw_tok_t tok;
-    while (tw_text_line(&t)) {
-        double v[3];
-        (void)tw_text_tok(&t, &tok);
-        if (kind_of(&tok) != PARAM || numbers(&t, v, 3) != 3 || id_of(v[0]) != type) {
-            continue;
+    for (unsigned i = 0; i < e->n_params; i++) {
+        if (e->params[i].type == type) {
+            put_block(e, e->params[i].at);
+            return;
         }
-        tw_text_t first = t;
-        double tag;
-        const bool one = v[2] == 1 && numbers(&first, &tag, 1) == 1;
-        g_put_at(e->x, t.line, "node_parameters");
-        g_put_at(e->x, t.line, "1 u8; %.0f", one ? tag : 0);
-        for (unsigned i = 0; i < v[2]; i++) {
-            if (!put_value(e, &t, t.line)) {
-                tw_text_error(&t, NULL, "expected %g parameters: tag, type and value, found %u", v[2], i);
-                break;
-            }
-        }
-        g_put_at(e->x, t.line, "_end_");
-        return;
     }
 }
 

@@ -2,7 +2,7 @@
 #include "host_tools/graphc/graphc.h"
 #include "host_tools/tunewire/cli.h"
 #include <stdlib.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 enum { FMT_REFUSED = 1 }; /* wrong text, or with --check one that is not canonical */
 
@@ -24,6 +24,21 @@ static bool is_same(const tw_bytes_t *text, const tw_graph_fmt_t *out)
     return text->n == out->n && (out->n == 0 || memcmp(text->data, out->text, out->n) == 0);
 }
 
+/* The new file has the old one's rights. */
+static bool rewrite(tw_cli_t *cli, const char *path, const tw_graph_fmt_t *out)
+{
+    struct stat st;
+    const bool known = stat(path, &st) == 0;
+    if (!cli_write_file(cli, path, out->text, out->n)) {
+        return false;
+    }
+    if (known && chmod(path, st.st_mode & 07777) != 0) {
+        (void)cli_fail(cli, CLI_INPUT, path, "set them by hand", "its rights are not as they were");
+        return false;
+    }
+    return true;
+}
+
 /* What the options ask for. @return exit code */
 static int deliver(tw_cli_t *cli, const char *path, const tw_bytes_t *text, const tw_graph_fmt_t *out)
 {
@@ -35,7 +50,7 @@ static int deliver(tw_cli_t *cli, const char *path, const tw_bytes_t *text, cons
         return same ? CLI_OK : FMT_REFUSED;
     }
     if (in_place) {
-        return same || cli_write_file(cli, path, out->text, out->n) ? CLI_OK : cli->exit;
+        return same || rewrite(cli, path, out) ? CLI_OK : cli->exit;
     }
     return cli_write_file(cli, "-", out->text, out->n) ? CLI_OK : cli->exit;
 }
