@@ -39,11 +39,11 @@ CORNER_HZ, GAIN_DB, RATE_HZ, BLOCK = 1000, 6, 48000, 48
 PLAIN = "node arm_stream_amplifier 0  ; 0 dB until told otherwise\n"
 EDITED = """node arm_stream_amplifier 0  ; boots at -12 dB
     node_parameters
-        1 u8;  0                all parameters
-        1 u8;  6                slope
-        1 h16; 0807             gain
-        1 u8;  0                mute
-        2 u16; 0 0              delays
+        1  u8; 0     ; all parameters
+        1  u8; 6     ; slope
+        1 h16; 0807  ; gain
+        1  u8; 0     ; mute
+        2 u16; 0 0   ; delays
     _end_
 """
 

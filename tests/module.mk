@@ -38,7 +38,7 @@ $(B)/tests/test_engine_one_context: $(ONE_CONTEXT) $(foreach l,$(ALL_LIBS),$(B)/
 # What runs under ThreadSanitizer too: whatever two threads share.
 TSAN_TESTS := $(filter test_ring test_engine_threads test_phy_tcp,$(UNIT))
 
-.PHONY: unit-programs tsan-programs fuzz-programs python
+.PHONY: unit-programs tsan-programs fuzz-programs python docs
 unit-programs: $(foreach t,$(UNIT),$(B)/tests/$(t)) $(B)/tests/test_engine_one_context \
 	$(foreach f,$(FUZZ),$(B)/replay/$(f))
 tsan-programs: $(foreach t,$(TSAN_TESTS),$(B)/tests/$(t))
@@ -51,6 +51,11 @@ test: ## set up, check, then every test (unit, corpus replay, threads, end to en
 	@$(MAKE) -j2 PROFILE=tsan tsan-programs
 	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS))
 	@$(PYTHON) tests/run_tests.py $(if $(ONLY),--only $(ONLY))
+
+docs: ## bring the tables of docs/ up to the .def files they are made from
+	@$(MAKE) PROFILE=host build/host/tunewire
+	@for t in tools/gen_docs*.py; do $(PYTHON) $$t || exit 1; done
+	@$(PYTHON) tools/write_cli.py build/host/tunewire
 
 python: ## the Python package with the newest protobuf of PyPI, typed, and as a wheel (needs the network)
 	@$(MAKE) PROFILE=host build/host/tunewired

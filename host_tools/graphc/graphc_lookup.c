@@ -134,7 +134,9 @@ static void look_up_end(g_parser_t *p, uint32_t scope, g_end_t *e)
         !shown || declared(m, l, &e->type) || nearest_node(p, scope, &e->type, near, sizeof near) == NULL;
     g_error(m, &e->pos, "node %.*s %u is not declared%s%s%s", (int)e->type.n, e->type.p, e->inst,
             known ? "" : ", did you mean '", known ? "" : near, known ? "" : "'?");
-    note_instance(m, l, &e->type);
+    if (shown) {
+        note_instance(m, l, &e->type);
+    }
 }
 
 /* In a sub-graph the number is that of an interface, which joining the scopes replaces. */

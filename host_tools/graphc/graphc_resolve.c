@@ -47,7 +47,8 @@ static const tw_node_manifest_t *find_manifest(g_model_t *m, g_node_t *n)
         n->manifest_index = (uint32_t)(x - m->platform->nodes);
         return x;
     }
-    const char *near = nearest_type(m, &n->type);
+    const bool shown = m->diags->n < TW_COUNT(m->diags->rows); /* else it is only counted */
+    const char *near = shown ? nearest_type(m, &n->type) : NULL;
     g_error(m, &n->pos, "the platform has no node '%.*s'%s%s%s", (int)n->type.n, n->type.p,
             near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
     return NULL;

@@ -2,6 +2,7 @@
 
 The bound here is many times what a quiet machine takes; the figures are those of the bench.
 """
+import json
 import os
 import re
 import subprocess
@@ -39,9 +40,10 @@ def test_a_generated_graph_has_three_arcs_for_two_nodes(nodes, tmp_path):
     assert text == gen_graph.text(nodes, seed=nodes)
     assert len(re.findall(r"^node ", text, re.M)) == nodes
     assert len(re.findall(r"^arc(?:_input|_output)? ", text, re.M)) == nodes * 3 // 2
-    done, _ = compile_text(text, tmp_path, "--report")
+    done, _ = compile_text(text, tmp_path, "--report", "--json")
     assert done.returncode == 0, done.stderr
-    assert f"\n{nodes} nodes, {nodes * 3 // 2} arcs, " in done.stdout
+    report = json.loads(done.stdout)["report"]
+    assert len(report["nodes"]) == nodes and len(report["arcs"]) == nodes * 3 // 2 and report["insertions"] == []
 
 
 def test_ten_thousand_nodes_compile_and_come_back(tmp_path):
@@ -83,7 +85,8 @@ def test_symbols_that_are_cut_to_one_are_numbered_in_time(tmp_path):
     part += "".join(f"arc {kind} {i} 1 0 {kind} {i + 1} 0 0\n" for i in range(count - 1))
     (tmp_path / "part.txt").write_text(part + f"arc_output 2 {kind} {count - 1} 1 0\n")
     name = "a_name_as_long_as_a_symbol_is__"
-    done, seconds = compile_text(CHAIN_HEAD + f"subgraph {name} 0 part.txt\n2 i16; 0 1\n_end_\n", tmp_path, "--report")
+    done, seconds = compile_text(CHAIN_HEAD + f"subgraph {name} 0 part.txt\n2 i16; 0 1\n_end_\n", tmp_path, "--report",
+                                 "--json")
     assert done.returncode == 0 and seconds < 3, (seconds, done.stderr)
-    symbols = re.findall(r"^ *\d+  (\S+) +arm_stream_amplifier$", done.stdout, re.M)
+    symbols = [node["name"] for node in json.loads(done.stdout)["report"]["nodes"]]
     assert len(symbols) == count == len(set(symbols))
