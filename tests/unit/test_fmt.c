@@ -75,6 +75,9 @@ static const struct {
      "node_arc_nb_channels 2\nnode_arc_sampling_rate {-2 8000 8000 24000 } Hz\n",
      "ARM\nfilter  ; name\nnode_mem 0\n    node_mem_alloc 76\nnode_arc 0\n    node_arc_raw_format    {1 S16 FP32}\n"
      "    node_arc_nb_channels   {1 2}\n    node_arc_sampling_rate {-2 8000 8000 24000}  ; Hz\n"},
+    {"spellings of one tag become the first of them",
+     "A\nn\nnode_mem 0\nnode_mem_alloc 4\nnode_mem_alignment 8\nnode_mem_data0prog1 1\n",
+     "A\nn\nnode_mem 0\n    node_mem_alloc      4\n    node_mem_alignement 8\n    node_mem_dataOprog1 1\n"},
     {"IO manifest, tags of back ends kept",
      "mic ; name\naudio_in\nio_subtype_units 104\nio_file   a b.wav\n"
      "io_nb_channels 0 {1 1 2} ; c\n",
