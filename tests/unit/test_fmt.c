@@ -1,5 +1,6 @@
 /* Graph texts and manifests in canonical form: what it looks like, that it is a fixed point, what is refused. */
 #include "host_tools/graphc/graphc_fmt.h"
+#include "tests/support/meaning.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -124,6 +125,25 @@ static void canonical_text_is_a_fixed_point(void **state)
     assert_int_equal(bad, 0);
 }
 
+static void canonical_text_means_the_same(void **state)
+{
+    (void)state;
+    unsigned compared = 0;
+    for (size_t i = 0; i < TW_COUNT(looks); i++) {
+        g_text_t before = {0}, after = {0};
+        const bool was = meaning_of(&before, looks[i].in, strlen(looks[i].in));
+        const bool is = meaning_of(&after, looks[i].out, strlen(looks[i].out));
+        char *a = g_text_take(&before), *b = g_text_take(&after);
+        if (was && (!is || strcmp(a, b) != 0)) {
+            fail_msg("%s:\n%s\nbecomes\n%s", looks[i].why, a, b);
+        }
+        compared += was;
+        free(a);
+        free(b);
+    }
+    assert_true(compared >= TW_COUNT(looks) - 2);
+}
+
 /* ---- what is refused --------------------------------------------------------------- */
 
 static const struct {
@@ -169,6 +189,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_looks_as_a_person_would_write_it),
         cmocka_unit_test(canonical_text_is_a_fixed_point),
+        cmocka_unit_test(canonical_text_means_the_same),
         cmocka_unit_test(what_is_wrong_is_refused_with_its_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
