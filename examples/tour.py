@@ -36,8 +36,8 @@ COLOUR = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 CORNER_HZ, GAIN_DB, RATE_HZ, BLOCK = 1000, 6, 48000, 48
 
 # The edit of step 5: the amplifier boots at -12 dB. Gain is FP_8m4e, 0805 is 1 and 0807 a quarter of it.
-PLAIN = "node arm_stream_amplifier 0     ; 0 dB until told otherwise\n"
-EDITED = """node arm_stream_amplifier 0     ; boots at -12 dB
+PLAIN = "node arm_stream_amplifier 0  ; 0 dB until told otherwise\n"
+EDITED = """node arm_stream_amplifier 0  ; boots at -12 dB
     node_parameters
         1 u8;  0                all parameters
         1 u8;  6                slope

@@ -122,6 +122,11 @@ int tw_unit_find(const char *text, size_t n)
     return find(units, TW_COUNT(units), text, n);
 }
 
+const char *tw_unit_name(uint32_t unit)
+{
+    return unit < TW_COUNT(unit_names) ? unit_names[unit] : NULL;
+}
+
 /* Lower case is for words only: "ms" and "MS" would be two units in one manifest. */
 static bool same_name(const char *name, const char *text, size_t n)
 {

@@ -33,6 +33,9 @@ int tw_unit_find(const char *text, size_t n);
  * an SI prefix: "MV" is the millivolt here. */
 int tw_unit_find_name(const char *text, size_t n);
 
+/** The seeds' word for a unit ("VRMS"), or NULL. */
+const char *tw_unit_name(uint32_t unit);
+
 /** Text of a domain ("audio_in"), or NULL. */
 const char *tw_domain_text(uint32_t domain);
 /** Code of a domain text or of another generation's name for it, or -1. */

@@ -561,8 +561,14 @@ bool tw_io_manifest_parse(tw_io_manifest_t *m, tw_text_t *t)
     m->ts_length = (tw_options_t){.n = 1, .v = {1}};
     reader_t r = {.m = m, .t = t};
     const unsigned errors = t->diags->errors;
+    const bool rows_only = tw_manifest_detect(t->bol, (size_t)(t->end - t->bol)) == TW_KIND_IO_POSITIONAL;
     while (tw_text_line(t)) {
         (void)read_line(&r);
+        if (rows_only && r.bare == 2) {
+            r.has_direction = true;
+            tw_io_positional(m, t);
+            break;
+        }
     }
     if (t->diags->errors == errors) {
         check(&r);

@@ -585,6 +585,25 @@ static bool code_of(const tw_tok_t *tok, tw_name_fn names, double *v)
     return code >= 0;
 }
 
+const char *tw_nearest_name(const tw_tok_t *tok, tw_name_fn names)
+{
+    const char *words[2 * TW_UNIT_COUNT];
+    size_t n = 0;
+    for (uint32_t i = 0; i < TW_UNIT_COUNT; i++) {
+        const char *text = names == tw_raw_find                                  ? tw_raw_name(i)
+                           : names == tw_domain_find                             ? tw_domain_text(i)
+                           : names == tw_unit_find || names == tw_unit_find_name ? tw_unit_text(i)
+                                                                                 : NULL;
+        if (text != NULL) {
+            words[n++] = text;
+        }
+        if (names == tw_unit_find_name) {
+            words[n++] = tw_unit_name(i);
+        }
+    }
+    return n > 0 && tok->n > 2 ? tw_nearest(tok, words, n, sizeof words[0]) : NULL;
+}
+
 /* A name in the other case, or NULL. */
 static const char *other_case(const tw_tok_t *tok, tw_name_fn names, char *text, size_t size)
 {

@@ -105,13 +105,16 @@ __attribute__((format(printf, 3, 4))) void tw_text_warn(tw_text_t *t, const tw_t
  */
 const char *tw_nearest(const tw_tok_t *tok, const void *words, size_t count, size_t stride);
 
+/** Names allowed in place of numbers: the code, or -1. */
+typedef int (*tw_name_fn)(const char *name, size_t n);
+/** The same among the names a function knows: raw types, units, domains. A token of one or two letters has none. */
+const char *tw_nearest_name(const tw_tok_t *tok, tw_name_fn names);
+
 /** Take an integer in lo..hi; `what` names it in the error. @return false after an error, *v unchanged */
 bool tw_take_int(tw_text_t *t, const char *what, int64_t lo, int64_t hi, int64_t *v);
 /** The same as one byte. */
 bool tw_take_u8(tw_text_t *t, const char *what, uint8_t lo, uint8_t hi, uint8_t *v);
 bool tw_take_num(tw_text_t *t, const char *what, double lo, double hi, double *v);
-/** Names allowed in place of numbers. */
-typedef int (*tw_name_fn)(const char *name, size_t n);
 /** Take an option set "{idx v..}", "X" or "idx v..". */
 bool tw_take_options(tw_text_t *t, const char *what, tw_name_fn names, double lo, double hi, tw_options_t *o);
 /** Code of a processor architecture's name ("armv7e-m"), or -1. */

@@ -13,63 +13,38 @@
 #include "engine/board/manifest_priv.h"
 #include <stdio.h>
 
-#define NUMBERS 16u
-
 typedef struct reader {
+    tw_row_t row;
     tw_node_manifest_t *m;
-    tw_text_t *t;
-    bool from_zero;   /* default entries count from 0 */
     bool four_speeds; /* any, normal, fast, critical; else any, fast, critical */
     bool rate_format; /* arcs say whether rates are Hz, seconds or days */
     bool raw_warned;
     unsigned banks;
-    tw_tok_t at; /* first token of the row */
-    double v[NUMBERS];
-    unsigned n;
 } reader_t;
 
-static bool is_end(const tw_tok_t *tok)
-{
-    return tw_tok_is_end(tok) || tw_tok_is(tok, "END") || tw_tok_is(tok, "_END_");
-}
-
-/* The numbers the next line begins with, at least `least`. */
 static bool row(reader_t *r, const char *what, unsigned least)
 {
-    tw_tok_t tok;
-    r->n = 0;
-    if (!tw_text_line(r->t)) {
-        tw_diag(r->t->diags, false, r->t->file, r->t->line, 0, "file ends, expected %s", what);
-        return false;
-    }
-    (void)tw_text_peek(r->t, &r->at);
-    while (r->n < NUMBERS && tw_text_peek(r->t, &tok) && tw_tok_num(&tok, &r->v[r->n])) {
-        (void)tw_text_tok(r->t, &tok);
-        r->n++;
-    }
-    if (r->n < least) {
-        (void)tw_text_peek(r->t, &tok);
-        tw_text_error(r->t, &tok, "expected %s (%u number%s), found %u", what, least, least == 1 ? "" : "s", r->n);
-        return false;
-    }
-    return true;
+    return tw_row_take(&r->row, what, least);
 }
 
-/* A number of the row as an integer in 0..hi. */
 static bool whole(reader_t *r, unsigned i, const char *what, unsigned hi, uint8_t *to)
 {
-    const double v = r->v[i];
-    if (v < 0 || v > hi || v != (double)(unsigned)v) {
-        tw_text_error(r->t, &r->at, "%s is %g, allowed 0..%u", what, v, hi);
-        return false;
-    }
-    *to = (uint8_t)v;
-    return true;
+    return tw_row_u8(&r->row, i, what, hi, to);
 }
 
 static bool one(reader_t *r, const char *what, unsigned hi, uint8_t *to)
 {
-    return row(r, what, 1) && whole(r, 0, what, hi, to);
+    return tw_row_one(&r->row, what, hi, to);
+}
+
+static bool read_list(reader_t *r, const char *what, double lo, double hi, tw_options_t *o)
+{
+    return tw_row_list(&r->row, what, lo, hi, o);
+}
+
+static bool is_end(const tw_tok_t *tok)
+{
+    return tw_tok_is_end(tok) || tw_tok_is(tok, "END") || tw_tok_is(tok, "_END_");
 }
 
 static bool take_word(tw_text_t *t, const char *what, char *to, size_t size)
@@ -84,11 +59,11 @@ static bool take_word(tw_text_t *t, const char *what, char *to, size_t size)
 
 static bool word_line(reader_t *r, const char *what, char *to, size_t size)
 {
-    if (!tw_text_line(r->t)) {
-        tw_diag(r->t->diags, false, r->t->file, r->t->line, 0, "file ends, expected %s", what);
+    if (!tw_text_line(r->row.t)) {
+        tw_diag(r->row.t->diags, false, r->row.t->file, r->row.t->line, 0, "file ends, expected %s", what);
         return false;
     }
-    return take_word(r->t, what, to, size);
+    return take_word(r->row.t, what, to, size);
 }
 
 /* ---- memory --------------------------------------------------------------------- */
@@ -97,7 +72,7 @@ static bool align_of(reader_t *r, double v, uint8_t *to)
 {
     const unsigned a = v >= 1 && v <= 128 ? (unsigned)v : 0;
     if (a == 0 || (a & (a - 1)) != 0 || v != a) {
-        tw_text_error(r->t, &r->at, "alignment %g is not a power of two up to 128", v);
+        tw_text_error(r->row.t, &r->row.at, "alignment %g is not a power of two up to 128", v);
         return false;
     }
     *to = (uint8_t)a;
@@ -111,13 +86,14 @@ static bool set_block(reader_t *r, const double *v)
     tw_node_manifest_t *m = r->m;
     tw_node_mem_manifest_t x = {.a = v[0], .b = v[2], .c = v[3], .d = v[4], .e = v[5] > 0 ? v[5] : 1};
     if (m->n_mem >= TW_COUNT(m->mem)) {
-        tw_text_error(r->t, &r->at, "more than %zu memory blocks", TW_COUNT(m->mem));
+        tw_text_error(r->row.t, &r->row.at, "more than %zu memory blocks", TW_COUNT(m->mem));
         return false;
     }
     for (unsigned i = 0; i < 13; i++) {
         const double most = i < 6 ? 4294967295.0 : i < 9 ? 15 : i == 9 ? 128 : i == 10 ? 2 : i == 11 ? 3 : 1;
         if (v[i] < 0 || v[i] > most) {
-            tw_text_error(r->t, &r->at, "number %u of the memory block is %g, allowed 0..%g", i + 1, v[i], most);
+            tw_text_error(r->row.t, &r->row.at, "number %u of the memory block is %g, allowed 0..%g", i + 1, v[i],
+                          most);
             return false;
         }
     }
@@ -142,9 +118,9 @@ static bool read_blocks(reader_t *r)
             return false;
         }
         /* without D64, the older rows have one number less */
-        const unsigned skip = r->n == 12;
-        v[0] = r->v[0];
-        memcpy(v + 1 + skip, r->v + 1, (12 - skip) * sizeof v[0]);
+        const unsigned skip = r->row.n == 12;
+        v[0] = r->row.v[0];
+        memcpy(v + 1 + skip, r->row.v + 1, (12 - skip) * sizeof v[0]);
         if (!set_block(r, v)) {
             return false;
         }
@@ -154,39 +130,6 @@ static bool read_blocks(reader_t *r)
 
 /* ---- arcs ------------------------------------------------------------------------ */
 
-/* "index v.." of the row just read */
-static bool list(reader_t *r, const char *what, tw_options_t *o)
-{
-    double v[NUMBERS];
-    if (!r->from_zero) {
-        return tw_set_options(r->t, &r->at, what, r->v, r->n, o);
-    }
-    /* "0" alone is an empty list: any; else the index counts from 0 */
-    if (r->n == 1) {
-        *o = (tw_options_t){.any = 1};
-        return true;
-    }
-    memcpy(v, r->v, r->n * sizeof v[0]);
-    v[0] += 1;
-    return tw_set_options(r->t, &r->at, what, v, r->n, o);
-}
-
-static bool read_list(reader_t *r, const char *what, double lo, double hi, tw_options_t *o)
-{
-    tw_options_t got;
-    if (!row(r, what, 1) || !list(r, what, &got)) {
-        return false;
-    }
-    for (unsigned i = 0; i < got.n; i++) {
-        if (got.v[i] < lo || got.v[i] > hi) {
-            tw_text_error(r->t, &r->at, "%s option %g, allowed %g..%g", what, got.v[i], lo, hi);
-            return false;
-        }
-    }
-    *o = got;
-    return true;
-}
-
 /* The rows of default index 0 are older than the raw types of today: their 6 is 16 bits signed. */
 static bool read_raw(reader_t *r, tw_node_arc_manifest_t *a)
 {
@@ -194,9 +137,9 @@ static bool read_raw(reader_t *r, tw_node_arc_manifest_t *a)
     if (!one(r, "raw type", TW_RAW_COUNT - 1, &raw)) {
         return false;
     }
-    if (r->from_zero && raw == 6) {
+    if (r->row.from_zero && raw == 6) {
         if (!r->raw_warned) {
-            tw_text_warn(r->t, &r->at, "raw type 6 of this form is S16, not S4 as in tagged manifests");
+            tw_text_warn(r->row.t, &r->row.at, "raw type 6 of this form is S16, not S4 as in tagged manifests");
         }
         r->raw_warned = true;
         raw = TW_RAW_S16;
@@ -220,11 +163,11 @@ static bool read_rate(reader_t *r, uint8_t format, tw_node_arc_manifest_t *a)
 
 static bool set_accuracy(reader_t *r, unsigned i, tw_node_arc_manifest_t *a)
 {
-    if (r->v[i] < 0 || r->v[i] > 100) {
-        tw_text_error(r->t, &r->at, "accuracy is %g, allowed 0..100 percent", r->v[i]);
+    if (r->row.v[i] < 0 || r->row.v[i] > 100) {
+        tw_text_error(r->row.t, &r->row.at, "accuracy is %g, allowed 0..100 percent", r->row.v[i]);
         return false;
     }
-    a->accuracy = (float)r->v[i];
+    a->accuracy = (float)r->row.v[i];
     return true;
 }
 
@@ -263,16 +206,16 @@ static bool read_arc_e1(reader_t *r, unsigned i, tw_node_arc_manifest_t *a)
 /* What may follow the arcs: the arc that shares a buffer with the last one; nothing else. */
 static void read_tail(reader_t *r)
 {
-    while (tw_text_line(r->t)) {
+    while (tw_text_line(r->row.t)) {
         tw_tok_t tok;
         int64_t i;
         const unsigned last = (unsigned)r->m->rx + r->m->tx - 1u;
-        (void)tw_text_tok(r->t, &tok);
+        (void)tw_text_tok(r->row.t, &tok);
         if (is_end(&tok)) {
             return;
         }
         if (!tw_tok_int(&tok, &i) || i < 0 || i > (int64_t)last) {
-            tw_text_warn(r->t, &tok, "'%.*s' follows the last arc and is ignored", (int)tok.n, tok.p);
+            tw_text_warn(r->row.t, &tok, "'%.*s' follows the last arc and is ignored", (int)tok.n, tok.p);
             return;
         }
         r->m->arcs[last].in_place = (uint8_t)(i == (int64_t)last ? 0 : i + 1);
@@ -290,7 +233,7 @@ static bool set_arcs(reader_t *r, unsigned at)
         return false;
     }
     if (m->rx + m->tx > (int)TW_COUNT(m->arcs) || m->rx + m->tx == 0) {
-        tw_text_error(r->t, &r->at, "node has %d arcs, allowed 1..%zu", m->rx + m->tx, TW_COUNT(m->arcs));
+        tw_text_error(r->row.t, &r->row.at, "node has %d arcs, allowed 1..%zu", m->rx + m->tx, TW_COUNT(m->arcs));
         return false;
     }
     for (unsigned i = 0; i < TW_COUNT(m->arcs); i++) {
@@ -349,16 +292,16 @@ static bool read_versions(reader_t *r)
     if (!read_architectures(r) || !row(r, "version and version of the scheduler", 2)) {
         return false;
     }
-    r->m->version = version_of(r->v[0]);
-    r->m->stream_version = r->v[1] >= 100 ? version_of(r->v[1]) : 0; /* 001 and 1 name none in particular */
+    r->m->version = version_of(r->row.v[0]);
+    r->m->stream_version = r->row.v[1] >= 100 ? version_of(r->row.v[1]) : 0; /* 001 and 1 name none in particular */
     return true;
 }
 
 static bool read_x(reader_t *r)
 {
     uint8_t banks;
-    if (r->n < 7) {
-        tw_text_error(r->t, &r->at, "expected X and 7 numbers, found %u", r->n);
+    if (r->row.n < 7) {
+        tw_text_error(r->row.t, &r->row.at, "expected X and 7 numbers, found %u", r->row.n);
         return false;
     }
     if (!set_arcs(r, 0) || !whole(r, 2, "parameter arcs", 15, &r->m->arc_parameters) ||
@@ -373,7 +316,7 @@ static bool read_x(reader_t *r)
 static bool read_eight(reader_t *r)
 {
     uint8_t same;
-    r->from_zero = r->four_speeds = r->rate_format = true;
+    r->row.from_zero = r->four_speeds = r->rate_format = true;
     if (!set_arcs(r, 0) || !whole(r, 2, "parameter arcs", 15, &r->m->arc_parameters) ||
         !whole(r, 4, "same rate", 3, &same) || !whole(r, 5, "use of formats", 1, &r->m->push_format) ||
         !set_services(r, 7) || !row(r, "kind of syntax", 1)) {
@@ -387,19 +330,19 @@ static bool read_eight(reader_t *r)
 /* The name follows the number of arcs. */
 static bool read_ten(reader_t *r)
 {
-    r->from_zero = r->four_speeds = true;
+    r->row.from_zero = r->four_speeds = true;
     if (!word_line(r, "node name", r->m->name, sizeof r->m->name) || !row(r, "receive, transmit, parameter arcs", 3) ||
         !set_arcs(r, 0) || !whole(r, 2, "parameter arcs", 15, &r->m->arc_parameters) ||
         !row(r, "arc for synchronisation", 1) || !read_architectures(r) || !row(r, "libraries", 1)) {
         return false;
     }
-    for (unsigned i = 0; i < r->n; i++) {
-        r->m->services |= r->v[i] > 0 ? 1u << i : 0u;
+    for (unsigned i = 0; i < r->row.n; i++) {
+        r->m->services |= r->row.v[i] > 0 ? 1u << i : 0u;
     }
     if (!row(r, "version and sub-version", 2)) {
         return false;
     }
-    r->m->version = version_of(r->v[0] * 100 + r->v[1]);
+    r->m->version = version_of(r->row.v[0] * 100 + r->row.v[1]);
     r->m->stream_version = 0;
     return row(r, "version of the scheduler", 1) && read_banks(r) && read_blocks(r) &&
            row(r, "same frame size, use of formats", 2) && whole(r, 0, "same frame size", 1, &r->m->same_rate) &&
@@ -413,26 +356,26 @@ static bool data(reader_t *r, const char *what, unsigned least)
 {
     tw_tok_t count, type, tok;
     uint64_t u;
-    r->n = 0;
-    if (!tw_text_line(r->t)) {
-        tw_diag(r->t->diags, false, r->t->file, r->t->line, 0, "file ends, expected %s", what);
+    r->row.n = 0;
+    if (!tw_text_line(r->row.t)) {
+        tw_diag(r->row.t->diags, false, r->row.t->file, r->row.t->line, 0, "file ends, expected %s", what);
         return false;
     }
-    (void)tw_text_peek(r->t, &r->at);
-    if (!tw_text_tok(r->t, &count) || !tw_text_tok(r->t, &type)) {
-        tw_text_error(r->t, &count, "expected a data line with %s", what);
+    (void)tw_text_peek(r->row.t, &r->row.at);
+    if (!tw_text_tok(r->row.t, &count) || !tw_text_tok(r->row.t, &type)) {
+        tw_text_error(r->row.t, &count, "expected a data line with %s", what);
         return false;
     }
-    const char *semi = memchr(r->t->p, ';', (size_t)(r->t->eol - r->t->p));
-    r->t->p = semi != NULL ? semi + 1 : r->t->p;
-    while (r->n < NUMBERS && tw_text_peek(r->t, &tok) &&
-           (type.p[0] == 'h' ? tw_tok_hex(&tok, &u) : tw_tok_num(&tok, &r->v[r->n]))) {
-        r->v[r->n] = type.p[0] == 'h' ? (double)u : r->v[r->n];
-        (void)tw_text_tok(r->t, &tok);
-        r->n++;
+    const char *semi = memchr(r->row.t->p, ';', (size_t)(r->row.t->eol - r->row.t->p));
+    r->row.t->p = semi != NULL ? semi + 1 : r->row.t->p;
+    while (r->row.n < TW_ROW_NUMBERS && tw_text_peek(r->row.t, &tok) &&
+           (type.p[0] == 'h' ? tw_tok_hex(&tok, &u) : tw_tok_num(&tok, &r->row.v[r->row.n]))) {
+        r->row.v[r->row.n] = type.p[0] == 'h' ? (double)u : r->row.v[r->row.n];
+        (void)tw_text_tok(r->row.t, &tok);
+        r->row.n++;
     }
-    if (r->n < least) {
-        tw_text_error(r->t, &type, "expected %s (%u numbers), found %u", what, least, r->n);
+    if (r->row.n < least) {
+        tw_text_error(r->row.t, &type, "expected %s (%u numbers), found %u", what, least, r->row.n);
         return false;
     }
     return true;
@@ -440,7 +383,7 @@ static bool data(reader_t *r, const char *what, unsigned least)
 
 static bool data_word(reader_t *r, const char *what, char *to, size_t size)
 {
-    return data(r, what, 0) && take_word(r->t, what, to, size);
+    return data(r, what, 0) && take_word(r->row.t, what, to, size);
 }
 
 static bool data_blocks(reader_t *r)
@@ -450,18 +393,18 @@ static bool data_blocks(reader_t *r)
         if (!data(r, "A B C D E", 5)) {
             return false;
         }
-        v[0] = r->v[0];
-        memcpy(v + 2, r->v + 1, 4 * sizeof v[0]);
+        v[0] = r->row.v[0];
+        memcpy(v + 2, r->row.v + 1, 4 * sizeof v[0]);
         if (!data(r, "indexes i j k", 3)) {
             return false;
         }
-        memcpy(v + 6, r->v, 3 * sizeof v[0]);
+        memcpy(v + 6, r->row.v, 3 * sizeof v[0]);
         static const char *const what[] = {"alignment", "kind of memory", "speed", "relocatable"};
         for (unsigned k = 0; k < 4; k++) {
             if (!data(r, what[k], 1)) {
                 return false;
             }
-            v[9 + k] = r->v[0];
+            v[9 + k] = r->row.v[0];
         }
         if (!set_block(r, v)) {
             return false;
@@ -479,18 +422,18 @@ static bool data_arcs(reader_t *r)
     } raws[] = {{"int8", TW_RAW_S8}, {"int16", TW_RAW_S16}, {"int32", TW_RAW_S32}, {"float", TW_RAW_FP32}};
     unsigned rx = 0, tx_seen = r->m->rx;
     tw_node_arc_manifest_t *arc = NULL;
-    while (tw_text_line(r->t)) {
+    while (tw_text_line(r->row.t)) {
         tw_tok_t one_tok, two;
         int64_t tx;
-        (void)tw_text_tok(r->t, &one_tok);
-        const bool pair = tw_text_tok(r->t, &two);
+        (void)tw_text_tok(r->row.t, &one_tok);
+        const bool pair = tw_text_tok(r->row.t, &two);
         if (is_end(&one_tok)) {
             break;
         }
         if (pair && tw_tok_is(&two, "rx0tx1") && tw_tok_int(&one_tok, &tx)) {
             const unsigned at = tx != 0 ? tx_seen++ : rx++;
             if (tx < 0 || tx > 1 || rx > r->m->rx || at >= (unsigned)r->m->rx + r->m->tx) {
-                tw_text_error(r->t, &one_tok, "more arcs of this direction than the header says");
+                tw_text_error(r->row.t, &one_tok, "more arcs of this direction than the header says");
                 return false;
             }
             arc = &r->m->arcs[at];
@@ -513,7 +456,7 @@ static bool read_data(reader_t *r)
         !whole(r, 2, "parameter arcs", 15, &r->m->arc_parameters) || !data(r, "architectures", 2)) {
         return false;
     }
-    if (r->n > 2 && !data(r, "architectures", 2)) { /* the arcs used for synchronisation stood first */
+    if (r->row.n > 2 && !data(r, "architectures", 2)) { /* the arcs used for synchronisation stood first */
         return false;
     }
     if (!whole(r, 0, "architecture", 7, &r->m->arch) || !data(r, "FPU", 1) || !whole(r, 0, "FPU", 15, &r->m->fpu) ||
@@ -535,7 +478,7 @@ static bool read_arcs(reader_t *r)
 {
     const unsigned n = (unsigned)r->m->rx + r->m->tx;
     for (unsigned i = 0; i < n; i++) {
-        if (!(r->from_zero ? read_arc_e1(r, i, &r->m->arcs[i]) : read_arc_x(r, &r->m->arcs[i]))) {
+        if (!(r->row.from_zero ? read_arc_e1(r, i, &r->m->arcs[i]) : read_arc_x(r, &r->m->arcs[i]))) {
             return false;
         }
     }
@@ -547,35 +490,35 @@ static bool read_arcs(reader_t *r)
 static bool read_header(reader_t *r)
 {
     tw_tok_t tok;
-    if (!tw_text_line(r->t)) {
-        tw_diag(r->t->diags, false, r->t->file, r->t->line, 0, "file ends, expected the node's name");
+    if (!tw_text_line(r->row.t)) {
+        tw_diag(r->row.t->diags, false, r->row.t->file, r->row.t->line, 0, "file ends, expected the node's name");
         return false;
     }
     double v;
-    (void)tw_text_peek(r->t, &tok);
+    (void)tw_text_peek(r->row.t, &tok);
     if (tw_tok_num(&tok, &v)) {
         return read_ten(r) && read_arcs(r);
     }
-    if (!take_word(r->t, "node name", r->m->name, sizeof r->m->name)) {
+    if (!take_word(r->row.t, "node name", r->m->name, sizeof r->m->name)) {
         return false;
     }
-    tw_text_t ahead = *r->t;
+    tw_text_t ahead = *r->row.t;
     ahead.canon = NULL;
     const bool letter = tw_text_line(&ahead) && tw_text_tok(&ahead, &tok) && (*tok.p == 'X' || *tok.p == 'S');
     if (!letter) {
         return row(r, "arcs and flags of the node", 8) && read_eight(r) && read_arcs(r);
     }
-    (void)tw_text_line(r->t);
-    (void)tw_text_tok(r->t, &tok);
-    r->at = tok;
-    while (r->n < NUMBERS && tw_text_tok(r->t, &tok) && tw_tok_num(&tok, &r->v[r->n])) {
-        r->n++;
+    (void)tw_text_line(r->row.t);
+    (void)tw_text_tok(r->row.t, &tok);
+    r->row.at = tok;
+    while (r->row.n < TW_ROW_NUMBERS && tw_text_tok(r->row.t, &tok) && tw_tok_num(&tok, &r->row.v[r->row.n])) {
+        r->row.n++;
     }
-    if (*r->at.p == 'X') {
+    if (*r->row.at.p == 'X') {
         return read_x(r) && read_arcs(r);
     }
-    if (r->n < 2) {
-        tw_text_error(r->t, &r->at, "expected S and the numbers of receive and transmit arcs");
+    if (r->row.n < 2) {
+        tw_text_error(r->row.t, &r->row.at, "expected S and the numbers of receive and transmit arcs");
         return false;
     }
     return set_arcs(r, 0);
@@ -583,7 +526,7 @@ static bool read_header(reader_t *r)
 
 static bool read_all(reader_t *r)
 {
-    tw_text_t ahead = *r->t;
+    tw_text_t ahead = *r->row.t;
     tw_tok_t tok;
     ahead.canon = NULL;
     double v;
@@ -595,6 +538,6 @@ static bool read_all(reader_t *r)
 
 void tw_node_positional(tw_node_manifest_t *m, tw_text_t *t)
 {
-    reader_t r = {.m = m, .t = t};
+    reader_t r = {.m = m, .row.t = t};
     (void)read_all(&r);
 }

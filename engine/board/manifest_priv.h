@@ -20,3 +20,26 @@ bool tw_platform_add_bank(tw_platform_t *p, tw_text_t *t, const tw_tok_t *at, co
 bool tw_platform_add_processor(tw_platform_t *p, tw_text_t *t, const tw_tok_t *at, const tw_processor_manifest_t *x);
 /** Processors and memory of the first generation. */
 bool tw_platform_manifest_parse(tw_platform_t *p, tw_text_t *t);
+
+/* ---- rows of numbers ---------------------------------------------------------- */
+
+#define TW_ROW_NUMBERS 16u
+typedef struct tw_row {
+    tw_text_t *t;
+    bool from_zero; /* default entries count from 0 */
+    tw_tok_t at;    /* first token of the row */
+    double v[TW_ROW_NUMBERS];
+    unsigned n;
+} tw_row_t;
+
+/** The numbers the next line begins with, at least `least`; words after them are remarks. */
+bool tw_row_take(tw_row_t *r, const char *what, unsigned least);
+/** Number i of the row as an integer in 0..hi. */
+bool tw_row_u8(tw_row_t *r, unsigned i, const char *what, unsigned hi, uint8_t *to);
+/** A row and its first number. */
+bool tw_row_one(tw_row_t *r, const char *what, unsigned hi, uint8_t *to);
+/** A row "index v..": options in lo..hi. */
+bool tw_row_list(tw_row_t *r, const char *what, double lo, double hi, tw_options_t *o);
+
+/** IO manifests without tags, after name and domain. Errors go to the text's diagnostics. */
+void tw_io_positional(tw_io_manifest_t *m, tw_text_t *t);

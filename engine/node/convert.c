@@ -315,6 +315,12 @@ static int16_t to_q15(float v)
 
 static void copy_words(const uint8_t *src, size_t src_step, uint8_t *dst, size_t dst_step, uint32_t n, uint32_t bytes)
 {
+    if (bytes == 3 || bytes > 8) {
+        for (uint32_t i = 0; i < n; i++, src += src_step * bytes, dst += dst_step * bytes) {
+            memcpy(dst, src, bytes);
+        }
+        return;
+    }
     for (uint32_t i = 0; i < n; i++, src += src_step * bytes, dst += dst_step * bytes) {
         put(dst, bytes, get(src, bytes));
     }

@@ -26,9 +26,10 @@
 void tw_convert_load(uint32_t raw, const uint8_t *data, size_t at, size_t step, uint32_t n, double *to);
 /** The other way. */
 void tw_convert_store(uint32_t raw, uint8_t *data, size_t at, size_t step, uint32_t n, const double *from);
-/** True where tw_convert_move() can go straight from one to the other. */
+/** True where tw_convert_move() can go straight from one to the other: any type of whole bytes to itself, and the pairs
+ * met most. */
 bool tw_convert_direct(uint32_t from, uint32_t to);
-/** The result of load and store, or the very word where both types mean the same: at most 8 bytes a sample. */
+/** The result of load and store, or the very word where both types mean the same. */
 void tw_convert_move(uint32_t from, const uint8_t *src, size_t src_step, uint32_t to, uint8_t *dst, size_t dst_step,
                      uint32_t n);
 /** False for what has no number: transport types, complex types (as a whole), TIME64ISO. */

@@ -3,7 +3,7 @@
  *   in --> channels in common --> unit --> resampler --> samples of the other type --> frames --> out
  *
  *   raw type       any of convert.h, on the scale given there; complex to real keeps the real part, real to
- *                  complex has imaginary part 0
+ *                  complex has imaginary part 0. Types without numbers keep their words: what is around them changes
  *   channels       1 to N: copies; N to 1: the mean; else the first ones, and zeros in what is left
  *   layout         interleaved, or a block a channel
  *   unit           the factor (and the offset of dBm) of units.def when both formats name one of the same
@@ -16,7 +16,7 @@
  *
  * It takes whole frames and gives whole frames, for an arc may hold no more than one: of a frame used in part the
  * place is remembered, of one made in part the samples are. At equal rates each sample in is one out. Refused: units of
- * different primary (IMG_FORMAT), rates without a ratio (IMG_FORMAT), TIME64ISO to anything else (IMG_RAW). No
+ * different primary (IMG_FORMAT), rates without a ratio (IMG_FORMAT), computing on types without numbers (IMG_RAW). No
  * parameters.
  */
 #include "engine/node/convert.h"
@@ -39,7 +39,7 @@ typedef struct plan {
     side_t in, out;
     tw_affine_t map;
     tw_resample_t rate;
-    uint32_t lanes; /* channels computed */
+    uint32_t lanes; /* channels that are in both */
     bool direct;    /* no number in between: words are moved */
     bool staged;    /* frames of the output are put together in memory */
 } plan_t;
@@ -92,7 +92,6 @@ static bool map_from(tw_affine_t *a, const tw_format_t *in, const tw_format_t *o
 
 static tw_err_t plan_from(plan_t *p, const tw_format_t *in, const tw_format_t *out)
 {
-    TW_TRY(tw_raw_computable(in->raw) && tw_raw_computable(out->raw) ? TW_OK : TW_E_IMG_RAW);
     TW_TRY(in->interleave <= 1 && out->interleave <= 1 && in->samples != 0 && out->samples != 0 ? TW_OK
                                                                                                 : TW_E_IMG_FORMAT);
     side_from(&p->in, in);
@@ -206,14 +205,20 @@ static void store_lane(const plan_t *p, uint8_t *frame, uint32_t t, uint32_t lan
     }
 }
 
-static void store_silence(const plan_t *p, uint8_t *frame, uint32_t t, uint32_t n, double *zeros)
+/* Channels that nobody has: all bits 0, which is 0 in any type. */
+static void store_silence(const plan_t *p, uint8_t *frame, uint32_t t, uint32_t n)
 {
-    const uint32_t raw = tw_convert_numeric(p->out.raw) ? p->out.raw : TW_RAW_FP64; /* all bits 0 in any type */
-    memset(zeros, 0, n * sizeof *zeros);
-    for (uint32_t c = p->in.channels == 1 ? p->out.channels : p->lanes; c < p->out.channels; c++) {
-        for (uint32_t part = 0; part < p->out.parts; part++) {
-            const size_t at = lane_at(&p->out, t, c, part);
-            tw_convert_store(raw, frame + p->out.stamp_bytes, at, lane_step(&p->out), n, zeros);
+    const side_t *s = &p->out;
+    const uint32_t bits = tw_raw_bits(s->raw);
+    for (uint32_t c = p->in.channels == 1 ? s->channels : p->lanes; c < s->channels; c++) {
+        for (uint32_t i = 0; i < n * s->parts; i++) {
+            const size_t at = lane_at(s, t + i / s->parts, c, i % s->parts) * bits;
+            uint8_t *to = frame + s->stamp_bytes + at / 8;
+            if (bits < 8) {
+                *to = (uint8_t)(*to & ~(1u << at % 8));
+            } else {
+                memset(to, 0, bits / 8);
+            }
         }
     }
 }
@@ -229,6 +234,12 @@ typedef struct window {
     uint32_t used;           /* samples of the n that are done with */
 } window_t;
 
+/* What no sum could hold (NaN, infinities, beyond 1e30) counts as silence: it must not stay in the past. */
+static float kept(double v)
+{
+    return v > -1e30 && v < 1e30 ? (float)v : 0.0f;
+}
+
 /* The past of a lane, then the chunk: what a chunk leaves of it is the next one's past. */
 static void resample_lane(const converter_t *v, const window_t *w, uint32_t index)
 {
@@ -236,7 +247,7 @@ static void resample_lane(const converter_t *v, const window_t *w, uint32_t inde
     const uint32_t past = tw_resample_history(&p->rate);
     float *x = v->history + (size_t)index * lane_floats(p);
     for (uint32_t i = 0; i < w->n; i++) {
-        x[past + i] = v->work[i] - v->work[i] == 0 ? (float)v->work[i] : 0.0f; /* no NaN may stay in the past */
+        x[past + i] = kept(v->work[i]);
     }
     tw_resample_run(&p->rate, v->table, x, v->pos, v->work + CHUNK, w->m);
     memmove(x, x + w->used, past * sizeof *x);
@@ -281,7 +292,7 @@ static void move(const converter_t *v, const window_t *w)
             move_lane(v, w, lane, part);
         }
     }
-    store_silence(&v->p, w->to, w->to_at, w->m, v->work);
+    store_silence(&v->p, w->to, w->to_at, w->m);
 }
 
 /* How many samples of `n` there are make how many of the `room` wanted. */
@@ -460,7 +471,8 @@ static uint32_t converter(uint32_t cmd, void *inst, tw_xdm_t *data, uint32_t *st
     }
 }
 
-#define TW_RAW(code, NAME, bits, computable) | (uint64_t)(computable) << (code)
+/* U1, and whatever fills whole bytes. */
+#define TW_RAW(code, NAME, bits, computable) | (uint64_t)((bits) % 8 == 0 ? (bits) != 0 : (computable)) << (code)
 const tw_node_desc_t tw_node_converter = {
     .developer = "ARM",
     .name = "arm_stream_converter",

@@ -30,7 +30,7 @@ void tw_graphc_free(tw_graphc_out_t *out);
 
 enum {
     TW_DECOMPILE_PLAIN = 1,    /* without places and sizes of memory: a plan may choose them again */
-    TW_DECOMPILE_IDENTITY = 2, /* without what is no part of a graph's identity: the build sequence */
+    TW_DECOMPILE_IDENTITY = 2, /* what the identity is the SHA-256 of: no build sequence, no columns */
 };
 /**
  * An image back to text. The text compiles to the same image, byte for byte, on the platform the image was made for.

@@ -74,24 +74,25 @@ static bool take_values(const g_model_t *m, values_t *to)
     return true;
 }
 
-/* One run of zeros serves all delays, as the plan has it: the longest is taken, the others are its beginnings. */
+/* One run of zeros serves all delays, as the plan has it; contents that the text gives follow. */
 static bool take_fills(const g_model_t *m, values_t *to)
 {
-    const g_arc_t *longest = NULL;
+    uint32_t most = 0, at = 0, from = 0;
     for (uint32_t i = 0; i < m->n_arcs; i++) {
         const g_arc_t *a = &m->arcs[i];
-        longest = a->fill_bytes > (longest != NULL ? longest->fill_bytes : 0) ? a : longest;
+        if (!a->has_data && a->fill_bytes > most) {
+            most = a->fill_bytes;
+            from = a->fill_at;
+        }
     }
-    const uint32_t from = longest != NULL ? longest->fill_at : 0;
-    uint32_t at = 0;
-    if (longest != NULL && !take_value(to, m->params + from, longest->fill_bytes, &at)) {
+    if (most > 0 && !take_value(to, m->params + from, most, &at)) {
         return false;
     }
     for (uint32_t i = 0; i < m->n_arcs; i++) {
         g_arc_t *a = &m->arcs[i];
-        if (a->fill_bytes > 0 && a->fill_at == from) {
-            a->fill_at = at;
-        } else if (a->fill_bytes > 0 && !take_value(to, m->params + a->fill_at, a->fill_bytes, &a->fill_at)) {
+        if (!a->has_data) {
+            a->fill_at = a->fill_bytes > 0 ? at : 0;
+        } else if (!take_value(to, m->params + a->fill_at, a->fill_bytes, &a->fill_at)) {
             return false;
         }
     }

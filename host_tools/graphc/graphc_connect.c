@@ -19,7 +19,7 @@ uint32_t g_slot_of(const tw_node_manifest_t *x, uint32_t port)
 uint32_t g_port_of(const tw_node_manifest_t *x, uint32_t slot)
 {
     uint32_t port = 0;
-    while (g_slot_of(x, port) != slot) {
+    while (port + 1u < (uint32_t)(x->rx + x->tx) && g_slot_of(x, port) != slot) {
         port++;
     }
     return port;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #define TEXT_MAX (256u << 20)
+enum { ROOM = 256 };
 
 /* ---- text ------------------------------------------------------------------------- */
 
@@ -36,14 +37,15 @@ static bool room(dec_t *x, size_t more)
 void dec_put(dec_t *x, const char *fmt, ...)
 {
     va_list ap;
-    if (!room(x, 256)) {
+    if (!room(x, ROOM)) {
         return;
     }
     va_start(ap, fmt);
     const int n = vsnprintf(x->text + x->text_n, x->text_cap - x->text_n, fmt, ap);
     va_end(ap);
-    /* every line the callers write fits 256 bytes: names have 31, types 63, numbers 20 */
-    x->text_n += n > 0 ? (size_t)n : 0;
+    /* what the callers write at once always fits: names have 31 characters, types 63, numbers 20 */
+    x->failed |= n < 0 || n >= ROOM;
+    x->text_n += x->failed ? 0 : (size_t)n;
 }
 
 void dec_lost(dec_t *x, uint32_t at, const char *fmt, ...)
@@ -163,7 +165,7 @@ static bool is_script_node(const dec_type_t *t)
 
 static bool name_nodes(dec_t *x)
 {
-    x->nodes = calloc(x->n.nodes, sizeof *x->nodes);
+    x->nodes = calloc(x->n.nodes + 1u, sizeof *x->nodes);
     for (uint32_t i = 0; x->nodes != NULL && i < x->n.nodes; i++) {
         const uint32_t at = tw_img_node(x->img, i), hash = dec_word(x, at, 2);
         uint32_t t = 0;
@@ -390,10 +392,31 @@ bool g_decompile_made(const uint8_t *img, uint32_t n, const tw_platform_t *p, un
     return true;
 }
 
+/* In columns, as `tunewire graph fmt` has it; a text too large for that stays as it is. */
+static void lay_out(char **text, size_t bytes)
+{
+    tw_graph_fmt_t *fmt = calloc(1, sizeof *fmt);
+    if (fmt != NULL && tw_graph_fmt("image", *text, bytes, fmt)) {
+        free(*text);
+        *text = fmt->text;
+        fmt->text = NULL;
+    }
+    if (fmt != NULL) {
+        tw_graph_fmt_free(fmt);
+    }
+    free(fmt);
+}
+
 bool tw_decompile(const uint8_t *img, uint32_t n, const tw_platform_t *p, unsigned flags, char **text, tw_diags_t *d)
 {
     const dec_t x = {.img = img, .bytes = n, .file = "image", .d = d};
     size_t bytes;
     *text = NULL;
-    return verify(&x) && g_decompile_made(img, n, p, flags, text, &bytes, d);
+    if (!verify(&x) || !g_decompile_made(img, n, p, flags, text, &bytes, d)) {
+        return false;
+    }
+    if ((flags & TW_DECOMPILE_IDENTITY) == 0) {
+        lay_out(text, bytes);
+    }
+    return true;
 }

@@ -141,19 +141,35 @@ static void params(dec_t *x, uint32_t node, const tw_img_node_parts_t *p)
 
 /* ---- memory --------------------------------------------------------------------------- */
 
+/* What a type that knows its formats only asks for beyond the formula. */
+static uint32_t asked(const dec_t *x, const tw_node_desc_t *d, const tw_img_node_parts_t *p, uint32_t m)
+{
+    tw_format_t fmt[TW_MAX_NODE_ARCS];
+    const tw_format_t *list[TW_MAX_NODE_ARCS];
+    uint32_t extra[TW_MAX_NODE_MEM] = {0}, slot = 0;
+    for (uint32_t i = 0; i < p->rx + p->tx && i < TW_MAX_NODE_ARCS; i++) {
+        fmt[i] = dec_format(x, tw_img_arc_format(x->img, tw_img_ref(x->img, p, i).arc, i < p->rx));
+        list[i] = &fmt[i];
+    }
+    const bool known = d != NULL && d->memreq != NULL && m < TW_MAX_NODE_MEM;
+    return known && d->memreq(list, p->rx, p->tx, extra, &slot) == TW_OK ? extra[m] : 0;
+}
+
 /* What the type itself asks for block m, or 0 when it is not known: all above it was node_malloc_E. */
-static double need(const dec_t *x, uint32_t node, const tw_img_node_parts_t *p, uint32_t m)
+static double need(const dec_t *x, uint32_t node, const tw_img_node_parts_t *p, uint32_t m, uint32_t *align)
 {
     const dec_type_t *t = type_of(x, node);
     double a = 0, k[3] = {0};
     uint8_t arc[3] = {0};
     if (t->manifest != NULL && m < t->manifest->n_mem) {
         const tw_node_mem_manifest_t *q = &t->manifest->mem[m];
+        *align = tw_max_u32(q->align, 4);
         a = q->a;
         k[0] = q->b, k[1] = q->c, k[2] = q->d;
         arc[0] = q->b_arc, arc[1] = q->c_arc, arc[2] = q->d_arc;
     } else if (t->manifest == NULL && m < t->desc->n_mem) {
         const tw_mem_req_t *q = &t->desc->mem[m];
+        *align = tw_max_u32(q->align, 4);
         a = q->a;
         k[0] = (double)q->b, k[1] = (double)q->c, k[2] = (double)q->d;
         arc[0] = q->b_arc, arc[1] = q->c_arc, arc[2] = q->d_arc;
@@ -163,7 +179,7 @@ static double need(const dec_t *x, uint32_t node, const tw_img_node_parts_t *p, 
         const tw_format_t f = dec_format(x, tw_img_arc_format(x->img, tw_img_ref(x->img, p, slot).arc, slot < p->rx));
         a += k[i] * (i == 0 ? f.channels : i == 1 ? (double)f.rate_hz : f.frame_bytes);
     }
-    return ceil(a);
+    return ceil(a) + asked(x, t->desc, p, m);
 }
 
 static void blocks(dec_t *x, uint32_t node, const tw_img_node_parts_t *p)
@@ -180,9 +196,10 @@ static void blocks(dec_t *x, uint32_t node, const tw_img_node_parts_t *p)
                     bytes);
             continue;
         }
-        /* rounding to the alignment may make a few bytes that nobody asked for: 128 is the strictest */
-        const double least = need(x, node, p, m);
-        if (least > 0 && bytes > least + 128) {
+        /* rounding to the alignment makes a few bytes that nobody asked for */
+        uint32_t align = 128;
+        const double least = need(x, node, p, m, &align);
+        if (least > 0 && bytes >= least + align) {
             dec_put(x, "    node_malloc_E %.0f %u\n", bytes - least, m);
         }
     }

@@ -298,10 +298,10 @@ static bool convert_group(inserter_t *s, const source_t *from, uint32_t i, uint3
     const uint32_t first = s->chain[i], to = m->arcs[first].to.format;
     queue_t group = {.v = s->group};
     uint32_t asks = first; /* who speaks for all: one that forbids it, if there is one */
-    for (uint32_t k = i; k < n; k++) {
+    for (uint32_t k = i; k < n && (k == i || m->arcs[first].delay == 0); k++) {
         const uint32_t arc = s->chain[k];
-        const bool joins = arc != G_NONE && !differs(m, to, m->arcs[arc].to.format);
-        if (k == i || (joins && m->arcs[first].delay == 0 && m->arcs[arc].delay == 0)) {
+        const bool joins = arc != G_NONE && m->arcs[arc].delay == 0 && !differs(m, to, m->arcs[arc].to.format);
+        if (k == i || joins) {
             group.v[group.n++] = arc;
             asks = m->arcs[arc].no_convert && !m->arcs[asks].no_convert ? arc : asks;
             s->chain[k] = G_NONE;

@@ -1,4 +1,4 @@
-/* graphc_join.c - the scopes become one graph: arcs that meet at the edge of a sub-graph, and the scripts' places.
+/* graphc_join.c - the scopes become one graph: arcs that meet at the edge of a sub-graph, contents of arcs.
  *
  *     graph            arc mic .. eq 0 1 0        arc eq 0 2 0 .. out
  *                               |                      |
@@ -7,7 +7,6 @@
  * An arc that names an interface goes on as each of the arcs behind that interface, through as many edges as it
  * meets. What its tags leave at the default, those of the inner arc say.
  */
-#include "engine/script/script.h"
 #include "host_tools/graphc/graphc_parse_priv.h"
 #include <stdlib.h>
 
@@ -263,95 +262,6 @@ static void delay_by_contents(g_model_t *m, g_arc_t *a)
     a->has_data = !all_zero(m->aside + a->data_at, a->data_bytes);
 }
 
-/* ---- scripts ------------------------------------------------------------------------------ */
-
-/* Code of a sub-graph calls its own script k: the word gets the number the script has in the image. */
-static void renumber_calls(g_parser_t *p, const g_script_t *s, const uint32_t *place)
-{
-    const uint32_t *script_of = p->locals[s->scope].script_of;
-    char text[64];
-    for (uint32_t at = 0; at + 2 <= s->code_bytes;) {
-        uint8_t *w = s->code + at;
-        const uint32_t bytes = tw_script_disasm(s->code, s->code_bytes, at, text, sizeof text);
-        const bool call = bytes == 2 && w[1] == 0x04 && (w[0] & 0x40u) != 0;
-        const uint32_t k = w[0] & 0x3Fu;
-        if (call && script_of[k] == G_NONE) {
-            g_error(p->m, &s->pos, "the code calls script %u, which is not declared in its sub-graph", k);
-        } else if (call && place[script_of[k]] > 0x3F) {
-            g_error(p->m, &s->pos, "the code calls script %u, number %u of the whole graph: 63 is the last to call", k,
-                    place[script_of[k]]);
-        } else if (call) {
-            w[0] = (uint8_t)((w[0] & 0xC0u) | place[script_of[k]]);
-        }
-        at += tw_max_u32(bytes, 2);
-    }
-}
-
-/* Shared scripts first, the graph's own where their numbers say, then those of sub-graphs; nodes' own follow. */
-static void number_scripts(g_parser_t *p, uint32_t *place)
-{
-    g_model_t *m = p->m;
-    const uint32_t *own = p->locals[0].script_of, by = m->control.debug_by;
-    uint32_t n = 0;
-    for (uint32_t s = 0; s < m->n_scopes; s++) {
-        const uint32_t base = n;
-        for (uint32_t i = p->locals[s].first_script; i < p->locals[s].end_script; i++) {
-            if (m->scripts[i].id != G_NONE) {
-                place[i] = base + m->scripts[i].id;
-                n++;
-            }
-        }
-    }
-    for (uint32_t i = 0; i < m->n_scripts; i++) {
-        if (m->scripts[i].id == G_NONE) {
-            place[i] = n++;
-        }
-    }
-    if (by > 0 && own[by] != G_NONE) { /* the device calls the first */
-        place[own[0]] = by;
-        place[own[by]] = 0;
-    }
-}
-
-static void move_scripts(g_model_t *m, g_script_t *sorted, const uint32_t *place)
-{
-    for (uint32_t i = 0; i < m->n_scripts; i++) {
-        sorted[place[i]] = m->scripts[i];
-        if (m->scripts[i].node != G_NONE) {
-            m->nodes[m->scripts[i].node].own_script = place[i];
-        }
-    }
-    for (uint32_t i = 0; i < m->n_nodes; i++) {
-        uint32_t *s = &m->nodes[i].script;
-        *s = *s != G_NONE ? place[*s] : G_NONE;
-    }
-    for (uint32_t i = 0; i < m->n_arcs; i++) {
-        uint32_t *s = &m->arcs[i].script;
-        *s = *s != G_NONE ? place[*s] : G_NONE;
-    }
-    free(m->scripts);
-    m->scripts = sorted;
-    m->cap_scripts = m->n_scripts;
-}
-
-static void join_scripts(g_parser_t *p)
-{
-    g_model_t *m = p->m;
-    uint32_t place[G_SCRIPTS_MAX];
-    g_script_t *sorted = calloc(m->n_scripts + 1u, sizeof *sorted);
-    if (sorted == NULL) {
-        tw_diag(m->diags, false, m->names[0], 0, 0, "out of memory");
-        return;
-    }
-    number_scripts(p, place);
-    for (uint32_t i = 0; i < m->n_scripts; i++) {
-        if (m->scripts[i].scope > 0 || m->control.debug_by > 0) {
-            renumber_calls(p, &m->scripts[i], place);
-        }
-    }
-    move_scripts(m, sorted, place);
-}
-
 void g_join(g_parser_t *p)
 {
     g_model_t *m = p->m;
@@ -365,9 +275,5 @@ void g_join(g_parser_t *p)
             delay_by_contents(m, &m->arcs[i]);
         }
     }
-    if (m->control.debug_by > 0 && p->locals[0].script_of[m->control.debug_by] == G_NONE) {
-        tw_diag(m->diags, false, m->names[0], 0, 0, "debug_script %u is not declared", m->control.debug_by);
-    } else if (m->n_scripts > 0) {
-        join_scripts(p);
-    }
+    g_join_scripts(p);
 }

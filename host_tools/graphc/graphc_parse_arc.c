@@ -56,14 +56,20 @@ static bool take_io_arc(g_parser_t *p, g_arc_kind_t kind)
     g_arc_t a = new_arc(p, kind);
     tw_tok_t tok;
     int64_t test;
-    uint32_t copy = 1, other;
-    g_end_t *end = kind == G_ARC_IN ? &a.to : &a.from;
+    uint32_t copy = 1;
+    g_end_t *end = kind == G_ARC_IN ? &a.to : &a.from, *edge = kind == G_ARC_IN ? &a.from : &a.to;
     if (!g_take_u32(p, "IO index", 0, 255, &a.io) || !take_end(p, end)) {
         return false;
     }
-    if (tw_text_peek(p->t, &tok) && tw_tok_int(&tok, &test) &&
-        (!g_take_u32(p, "set (0) or copy (1)", 0, 1, &copy) || !g_take_u32(p, "format index", 0, 255, &other))) {
-        return false;
+    if (tw_text_peek(p->t, &tok) && tw_tok_int(&tok, &test)) {
+        if (!g_take_u32(p, "set (0) or copy (1)", 0, 1, &copy)) {
+            return false;
+        }
+        (void)tw_text_peek(p->t, &tok);
+        edge->pos = g_here(p, &tok);
+        if (!g_take_u32(p, "format index", 0, 255, &edge->format)) {
+            return false;
+        }
     }
     a.set_buffer = copy == 0;
     return take_quality(p, &a) && add_arc(p, &a);
@@ -97,7 +103,7 @@ bool g_read_flow_error(g_parser_t *p)
         return false;
     }
     g_arc_here(p)->by_domain = false;
-    if (g_more(p)) {
+    if (g_more_number(p)) {
         if (!g_take_u32(p, "overflow", 0, 3, &o)) {
             return false;
         }

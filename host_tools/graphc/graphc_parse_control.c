@@ -105,6 +105,8 @@ bool g_read_dialect(g_parser_t *p)
     return true;
 }
 
+#define MAPS_MAX 254u /* a VID each */
+
 /* VID new-VID start bytes */
 bool g_mapping_row(g_parser_t *p)
 {
@@ -119,6 +121,10 @@ bool g_mapping_row(g_parser_t *p)
     }
     if (map.start % 4 != 0 || map.bytes % 4 != 0) {
         g_error(m, &map.pos, "start and length are multiples of 4");
+        return false;
+    }
+    if (m->n_maps >= MAPS_MAX) {
+        g_error(m, &map.pos, "more than %u parts of banks", MAPS_MAX);
         return false;
     }
     if (m->n_maps >= m->cap_maps && !g_grow(&m->maps, m->cap_maps, &m->cap_maps, sizeof *m->maps)) {

@@ -35,6 +35,11 @@ static void open_block(g_parser_t *p)
 static bool add_set(g_parser_t *p)
 {
     g_model_t *m = p->m;
+    if (m->n_sets >= G_NODES_MAX) {
+        p->lines = LINES_IGNORED;
+        tw_text_error(p->t, &p->tag, "more than %u further blocks of boot parameters", G_NODES_MAX);
+        return false;
+    }
     if (m->n_sets >= m->cap_sets && !g_grow(&m->sets, m->n_sets, &m->cap_sets, sizeof *m->sets)) {
         p->lines = LINES_IGNORED;
         return g_fail(p, NULL, "out of memory");

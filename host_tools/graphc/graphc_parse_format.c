@@ -213,6 +213,6 @@ bool g_format_row(g_parser_t *p)
     f->ts_size = (uint8_t)v[3];
     f->domain = (uint8_t)v[4];
     f->unit = (uint8_t)v[5];
-    return !g_more(p) || (tw_take_num(p->t, "sampling rate", 0, 1e9, &f->rate) &&
-                          (!g_more(p) || g_take_u32(p, "channel mapping", 0, 0xFFFFFF, &f->mapping)));
+    return !g_more_number(p) || (tw_take_num(p->t, "sampling rate", 0, 1e9, &f->rate) &&
+                                 (!g_more_number(p) || g_take_u32(p, "channel mapping", 0, 0xFFFFFF, &f->mapping)));
 }

@@ -93,7 +93,7 @@ bool g_take_block(g_parser_t *p, uint32_t *block)
 bool g_read_malloc_e(g_parser_t *p)
 {
     uint32_t e, block = 0;
-    if (!g_take_u32(p, "bytes", 0, 0x7FFFFFFF, &e) || (g_more(p) && !g_take_block(p, &block))) {
+    if (!g_take_u32(p, "bytes", 0, 0x7FFFFFFF, &e) || (g_more_number(p) && !g_take_block(p, &block))) {
         return false;
     }
     g_node_here(p)->e[block] = e;

@@ -7,7 +7,7 @@ static bool take_place(g_parser_t *p, uint8_t *vid, uint32_t *at, uint32_t *byte
     if (!g_take_vid(p, "VID", vid) || !g_take_u32(p, "offset", 0, 0x7FFFFFFF, at)) {
         return false;
     }
-    *sized = bytes != NULL && g_more(p);
+    *sized = bytes != NULL && g_more_number(p);
     return !*sized || g_take_u32(p, "bytes", 0, 0x7FFFFFFF, bytes);
 }
 

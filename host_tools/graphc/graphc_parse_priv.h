@@ -151,6 +151,8 @@ bool g_take_symbol(g_parser_t *p, tw_tok_t *tok);
 bool g_take_script_id(g_parser_t *p, uint32_t *id);
 /** True when the line has another token. */
 bool g_more(const g_parser_t *p);
+/** The same of a number: what else stands there is comment. */
+bool g_more_number(const g_parser_t *p);
 
 /* ---- blocks, graphc_parse.c ---------------------------------------------------- */
 
@@ -209,3 +211,4 @@ void g_close_scope(g_parser_t *p);
 void g_look_up(g_parser_t *p);
 /** Arcs that meet at the edge of a sub-graph become one; scripts get their places. */
 void g_join(g_parser_t *p);
+void g_join_scripts(g_parser_t *p);

@@ -1,6 +1,8 @@
 /* graphc_parse_script.c - tags of scripts, shared or a node's own; their code is read by graphc_script.c. */
 #include "host_tools/graphc/graphc_parse_priv.h"
 
+#define SCRIPT_DATA_MAX 65536u /* lines: the pool has no more bytes */
+
 static g_script_t *add_script(g_parser_t *p, uint32_t id, uint32_t owner)
 {
     g_model_t *m = p->m;
@@ -180,6 +182,10 @@ bool g_script_data_line(g_parser_t *p)
     p->has_tag = true;
     const char *type = g_take_data(p, &p->script_bytes, &p->script_data_bytes, &p->cap_script_bytes);
     if (type == NULL) {
+        return false;
+    }
+    if (p->n_script_data >= SCRIPT_DATA_MAX) {
+        tw_text_error(p->t, &tok, "more than %u lines of data for a script", SCRIPT_DATA_MAX);
         return false;
     }
     if (p->n_script_data >= p->cap_script_data &&

@@ -49,6 +49,13 @@ bool g_take_symbol(g_parser_t *p, tw_tok_t *tok)
     return true;
 }
 
+bool g_more_number(const g_parser_t *p)
+{
+    tw_tok_t tok;
+    double v;
+    return tw_text_peek(p->t, &tok) && tw_tok_num(&tok, &v);
+}
+
 bool g_more(const g_parser_t *p)
 {
     tw_tok_t tok;

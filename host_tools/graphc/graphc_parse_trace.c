@@ -25,6 +25,10 @@ bool g_trace_row(g_parser_t *p)
     if (!tw_tok_int(&number, &v) || v < 0 || v > 0xFFFF) {
         return g_fail(p, &inst, "expected an instance, 0..65535");
     }
+    if (p->n_traces >= G_NODES_MAX) {
+        tw_text_error(p->t, &path, "more than %u nodes to trace", G_NODES_MAX);
+        return false;
+    }
     if (p->n_traces >= p->cap_traces && !g_grow(&p->traces, p->n_traces, &p->cap_traces, sizeof *p->traces)) {
         return g_fail(p, &path, "out of memory");
     }

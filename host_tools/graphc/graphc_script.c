@@ -6,6 +6,8 @@
 
 #define SCRIPT_BYTES_MAX 65535u /* of code, and of literals: the image has 16 bits for each */
 
+#define ASM_LINES_MAX (1u << 17)
+
 #define FIRST_LABEL 64u /* of literal lines; code labels count from 0 */
 #define LABELS_MAX 64u
 
@@ -231,6 +233,13 @@ static bool asm_put(g_parser_t *p, const char *text, uint32_t n)
 /* One line for the assembler, and where a person finds it. */
 static bool asm_put_line(g_parser_t *p, const g_pos_t *pos, const char *text, uint32_t n)
 {
+    if (p->asm_lines >= ASM_LINES_MAX) {
+        if (p->code != CODE_REFUSED) {
+            g_error(p->m, pos, "more than %u lines of assembler", ASM_LINES_MAX);
+        }
+        p->code = CODE_REFUSED;
+        return false;
+    }
     if (p->asm_lines >= p->cap_asm_pos && !g_grow(&p->asm_pos, p->asm_lines, &p->cap_asm_pos, sizeof *p->asm_pos)) {
         g_error(p->m, pos, "out of memory");
         return false;
@@ -292,12 +301,15 @@ static void asm_diags(g_parser_t *p, const tw_asm_out_t *out)
 static bool finish_asm(g_parser_t *p)
 {
     tw_asm_out_t *out = calloc(1, sizeof *out);
-    bool ok = out != NULL;
+    if (out == NULL) {
+        g_error(p->m, &p->code_at, "out of memory");
+        return false;
+    }
+    bool ok = true;
     for (uint32_t i = 0; ok && i < p->n_script_data; i++) {
-        ok = asm_put_data(p, &p->script_data[i]);
+        ok = asm_put_data(p, &p->script_data[i]); /* says what is wrong */
     }
     if (!ok) {
-        g_error(p->m, &p->code_at, "out of memory");
         free(out);
         return false;
     }

@@ -1,4 +1,5 @@
-/* graphc_uid.c - a graph's identity: SHA-256 of its canonical text, which is what the decompiler prints.
+/* graphc_uid.c - a graph's identity: SHA-256 of its canonical text, which is what the decompiler prints before it
+ * is laid out in columns.
  *
  * So blanks, comments, order of declarations and dialect do not matter, and a text and its image decompiled have
  * one identity. The build sequence is not part of it.

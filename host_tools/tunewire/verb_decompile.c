@@ -24,7 +24,8 @@ static int write_text(tw_cli_t *cli, const char *text)
 
 static int decompile(tw_cli_t *cli, const tw_bytes_t *image, const tw_platform_t *platform, tw_diags_t *d)
 {
-    const unsigned flags = cli_option(cli, "--plain") ? TW_DECOMPILE_PLAIN : 0;
+    const unsigned flags = (cli_option(cli, "--plain") ? TW_DECOMPILE_PLAIN : 0u) |
+                           (cli_option(cli, "--identity") ? TW_DECOMPILE_IDENTITY : 0u);
     char *text = NULL;
     const bool ok = tw_decompile(image->data, (uint32_t)image->n, platform, flags, &text, d);
     name_file(d, cli->args[0]);

@@ -136,3 +136,39 @@ def test_a_described_type_compiles_and_is_refused_by_the_device(tmp_path, node):
                          capture_output=True, text=True, timeout=30)
     assert run.returncode == 1
     assert "node type not installed" in run.stderr
+
+
+DUAL = """graph_name dual
+allowed_processors 3
+format 0
+    format_raw_data         S16
+    format_frame_length     512
+    format_nbchan           2
+    format_domain           audio_in
+    format_sampling_rate    16000
+stream_io 0
+    stream_io_hwid          0
+    stream_io_format        0
+stream_io 1
+    stream_io_hwid          1
+    stream_io_format        0
+node arm_stream_filter 0
+    node_map_proc           {processor}
+    node_map_hwblock        0 5
+_end_
+arc_input  0 arm_stream_filter 0 0 0
+arc_output 1 arm_stream_filter 0 1 0
+"""
+
+
+@pytest.mark.parametrize("processor,code,says", [(1, 0, "stopped after 20 blocks"), (2, 1, "not for this processor")])
+def test_a_graph_for_two_processors_runs_where_its_nodes_may(tmp_path, processor, code, says):
+    platform = PLATFORM.replace("platform/top_manifest_computer", "platform_dual/top_manifest_dual")
+    text, image = tmp_path / "dual.txt", str(tmp_path / "dual.twg")
+    text.write_text(DUAL.format(processor=processor))
+    done = subprocess.run([TOOL, "compile", str(text), "-o", image, "--platform", platform], capture_output=True,
+                          text=True, timeout=30)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    run = subprocess.run([DAEMON, "--platform", platform, "--graph", image, "--listen", "127.0.0.1:0", "--pace", "fast",
+                          "--blocks", "20"], capture_output=True, text=True, timeout=30)
+    assert run.returncode == code and says in run.stderr, run.stderr

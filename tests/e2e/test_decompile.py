@@ -1,4 +1,5 @@
 """tunewire decompile as people use it: the text of an image found somewhere, and an image again."""
+import hashlib
 import json
 import os
 import subprocess
@@ -26,8 +27,20 @@ def test_an_image_becomes_text_and_the_same_image(compiled, tmp_path, name):
 def test_the_terminal_gets_the_text_and_json_holds_it(compiled):
     image = compiled("examples/voice_gate.txt")
     plain = run("decompile", image)
-    assert plain.stdout.startswith(b"graph_name voice_gate\n")
+    assert b"graph_name  voice_gate\n" in plain.stdout
     assert json.loads(run("--json", "decompile", image).stdout)["text"].encode() == plain.stdout
+
+
+def test_the_identity_is_of_the_text_that_says_so(compiled):
+    image = open(compiled("examples/voice_gate.txt"), "rb").read()
+    text = run("decompile", compiled("examples/voice_gate.txt"), "--identity", "--platform", PLATFORM).stdout
+    assert hashlib.sha256(text).digest()[:4] == image[20:24]
+
+
+def test_the_text_is_as_the_formatter_has_it(compiled, tmp_path):
+    text = tmp_path / "g.txt"
+    assert run("decompile", compiled("examples/voice_gate.txt"), "-o", text).returncode == 0
+    assert run("graph", "fmt", "--check", text).returncode == 0
 
 
 def test_plain_text_has_no_places_and_still_compiles(compiled, tmp_path):

@@ -11,13 +11,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const struct {
     const char *path, *text;
 } fixed[] = {
-    {"p/top.txt", "1\n.\n0 map.txt\n2\n0 in.txt 0 1 0\n0 out.txt 9 1 0\n2\n0 gain.txt\n0 script.txt\n"},
-    {"p/map.txt", "1 1 2\n0 0 1 0 0 0 0 1000000 0\n0 1 1 0 0 0 0 4096 0\n1 1 255\n"},
-    {"p/in.txt", "in_0\ngeneral\nio_direction_rx0tx1 0\nio_buffer_allocation 2\n"},
+    {"p/top.txt", "1\n.\n0 map.txt\n2\n0 in.txt 0 1 0\n0 out.txt 9 1 0\n5\n0 gain.txt\n0 script.txt\n"
+                  "0 converter.txt\n0 split.txt\n0 fast.txt\n"},
+    {"p/map.txt", "1 2 5\n0 0 1 0 0 0 0 1000000 0\n0 1 1 0 0 1 0 4096 0\n0 2 3 1 1 0 0 512 0\n0 3 0 2 0 0 0 128 0\n"
+                  "0 4 2 0 0 0 1 256 0\n1 1 255\n2 0 255\n"},
+    {"p/in.txt", "in_0\ngeneral\nio_direction_rx0tx1 0\nio_buffer_allocation 2\nio_nb_channels {0 1 2}\n"
+                 "io_analog_gain {2 0 12 24}\n"},
     {"p/out.txt", "out_0\ngeneral\nio_direction_rx0tx1 1\n"},
     {"p/gain.txt", "ARM\ngain\nnode_mem 0\nnode_mem_alloc 32\nnode_mem_frame_size 2 0\nnode_mem 1\nnode_mem_alloc 64\n"
                    "node_mem_retention 1\nnode_arc 0\nnode_arc_nb_channels 0\nnode_arc_raw_format 0\nnode_arc 1\n"
                    "node_arc_nb_channels 0\nnode_arc_raw_format 0\n"},
+    {"p/fast.txt", "ARM\nfast\nnode_nb_arcs 3 2\nnode_min_arcs 1 1\nnode_mem 0\nnode_mem_alloc 40\nnode_mem_speed 2\n"
+                   "node_mem 1\nnode_mem_alloc 100\nnode_mem_retention 1\nnode_mem_speed 2\nnode_mem_alignment 64\n"
+                   "node_mem 2\nnode_mem_alloc 60\nnode_mem_retention 2\nnode_mem 3\nnode_mem_alloc 60\n"
+                   "node_mem_dataOprog1 1\nnode_arc 3\nnode_arc_inPlaceProcessing 3 0\n"},
+    {"p/converter.txt", "ARM\narm_stream_converter\nnode_mem 0\nnode_mem_alloc 256\nnode_arc 0\n"
+                        "node_arc_nb_channels 0\nnode_arc_raw_format 0\nnode_arc 1\nnode_arc_nb_channels 0\n"
+                        "node_arc_raw_format 0\n"},
+    {"p/split.txt", "ARM\narm_stream_split\nnode_nb_arcs 1 3\nnode_min_arcs 1 1\nnode_mem 0\nnode_mem_alloc 32\n"
+                    "node_arc 0\nnode_arc_nb_channels 0\nnode_arc_raw_format 0\nnode_arc 1\nnode_arc_nb_channels 0\n"
+                    "node_arc_raw_format 0\nnode_arc 2\nnode_arc_nb_channels 0\nnode_arc_raw_format 0\nnode_arc 3\n"
+                    "node_arc_nb_channels 0\nnode_arc_raw_format 0\n"},
     {"p/script.txt", "ARM\narm_stream_script\nnode_nb_arcs 0 1\nnode_mem 0\nnode_mem_alloc 16\n"},
 };
 
@@ -90,8 +104,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     input_t in = {(const char *)data, size};
     const tw_text_source_t texts = {&in, read_input}, manifests = {NULL, read_fixed};
     tw_diags_t d = {0};
-    if (size > 1u << 16 || (platform.n_nodes == 0 && !tw_platform_read_from(&platform, "p/top.txt", &manifests, &d))) {
+    if (size > 1u << 16) {
         return 0;
+    }
+    if (platform.n_nodes == 0 && !tw_platform_read_from(&platform, "p/top.txt", &manifests, &d)) {
+        abort(); /* a platform that is wrong would make every run a success */
     }
     tw_graphc_out_t out = {0};
     if (g_compile("g.txt", &(tw_graphc_opts_t){0}, &platform, &texts, &out)) {

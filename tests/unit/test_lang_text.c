@@ -228,6 +228,35 @@ static void files_that_multiply_are_bounded(void **state)
     want("ten to the power of seven", &got, "error: files are used 4097 times, ");
 }
 
+static void long_lists_are_bounded(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *head, *line, *tail, *error;
+        unsigned count;
+    } cases[] = {
+        {"script 0\nscript_assembler\n", " nop\n", "_end_\n_end_\n", "error: more than 131072 lines of assembler\n",
+         131073},
+        {"script 0\nscript_code\n 1 h16; C000\n_end_\nnode_parameters\n", "1 u8; 0\n", "_end_\n_end_\n",
+         "error: more than 65536 lines of data for a script\n", 65537},
+        {"top_trace_node\n", "a 0\n", "_end_\n", "error: more than 65534 nodes to trace\n", 65535},
+        {"top_memory_mapping\n", "1 2 0 4\n", "_end_\n", "error: more than 254 parts of banks\n", 255},
+    };
+    for (size_t i = 0; i < TW_COUNT(cases); i++) {
+        const size_t line = strlen(cases[i].line), size = strlen(cases[i].head) + cases[i].count * line + 100;
+        char *text = malloc(size);
+        assert_non_null(text);
+        size_t n = (size_t)snprintf(text, size, "%s", cases[i].head);
+        for (unsigned k = 0; k < cases[i].count; k++, n += line) {
+            memcpy(text + n, cases[i].line, line);
+        }
+        snprintf(text + n, size - n, "%s", cases[i].tail);
+        assert_false(parse_text(text, &got));
+        want(cases[i].line, &got, cases[i].error);
+        free(text);
+    }
+}
+
 /* -I: folders in order, after the file's own. */
 static void files_are_found_in_the_folders_given(void **state)
 {
@@ -266,6 +295,7 @@ int main(void)
         cmocka_unit_test(test_S0_L98_numbers_and_cases),
         cmocka_unit_test(test_S0_L315_includes),
         cmocka_unit_test(files_that_multiply_are_bounded),
+        cmocka_unit_test(long_lists_are_bounded),
         cmocka_unit_test(files_are_found_in_the_folders_given),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

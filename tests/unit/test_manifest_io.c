@@ -61,7 +61,8 @@ static bool text(const tw_io_manifest_t *m, const char *tag, const char *value)
       "default entry 4 of frame length, but there are 3")                                                              \
     X(duration, 724, "io_frame_duration", "{1 10 22.5}", m->frame_duration_ms.any,                                     \
       is(&m->frame_duration_ms, 2, 0, 10), "", "expected options for frame duration")                                  \
-    X(unit, 725, "io_subtype_units", "VRMS", m->unit == 0, m->unit == 104, "VRMZ", "unknown unit 'VRMZ'")              \
+    X(unit, 725, "io_subtype_units", "VRMS", m->unit == 0, m->unit == 104, "VRMZ",                                     \
+      "unknown unit 'VRMZ', did you mean 'Vrms'?")                                                                     \
     X(units, 726, "io_subtype_multiple", "{DPS GAUSS}", m->n_units == 0,                                               \
       m->n_units == 2 && m->units[0] == 102 && m->units[1] == 103, "{1 2 3 4 5}", "more than 4 units")                 \
     X(power, 727, "io_power_mode", "3", m->power_mode == 0, m->power_mode == 3, "4",                                   \

@@ -93,12 +93,41 @@ static void test_S0_L554_bank_ids_have_four_bits(void **state)
     assert_string_equal(d.rows[0].text, "VID is 255, allowed 0..254");
 }
 
-/* The default bank overlaps the others in the seed's own table: what may not overlap is what is allocated. */
+/* The nine banks, restored where the scan lost digits. The default one overlaps the others: what may not overlap
+ * is what is allocated. */
 static void test_S0_L612_banks_may_overlap(void **state)
 {
     (void)state;
-    must("1\n./\n0 map.txt\n0\n0\n", "1 1 2\n0 0 1 0 0 0 0 95526 10\n0 1 0 0 0 0 0 65526 10\n1 1 15\n");
+    static const struct {
+        uint8_t id, vid, speed, type, is_private, prog;
+        uint32_t bytes, offset;
+    } banks[] = {
+        {0, 0, 1, 0, 0, 0, 95526, 10},     {0, 1, 0, 0, 0, 0, 65526, 10},      {0, 2, 0, 0, 0, 0, 30000, 65536},
+        {0, 3, 0, 1, 0, 0, 15000, 95536},  {0, 4, 0, 1, 0, 0, 256000, 262144}, {2, 5, 3, 1, 1, 0, 1024, 262144},
+        {1, 10, 0, 3, 0, 0, 1024, 524288}, {3, 20, 0, 0, 0, 0, 200000, 10},    {2, 8, 3, 1, 1, 1, 16384, 0},
+    };
+    must("1\n./\n0 map.txt\n0\n0\n",
+         "1 1 9\n0 0 1 0 0 0 0 95526 10\n0 1 0 0 0 0 0 65526 10\n0 2 0 0 0 0 0 30000 65536\n"
+         "0 3 0 1 0 0 0 15000 95536\n0 4 0 1 0 0 0 256000 262144\n2 5 3 1 1 0 0 1024 262144\n"
+         "1 10 0 2 0 0 0 1024 524288\n3 20 0 0 0 0 0 200000 10\n2 8 3 1 1 0 1 16384 0\n1 1 15\n");
     assert_int_equal(d.n, 0);
+    assert_int_equal(p.n_banks, TW_COUNT(banks));
+    for (size_t i = 0; i < TW_COUNT(banks); i++) {
+        const tw_bank_manifest_t *b = &p.banks[i];
+        if (b->id != banks[i].id || b->vid != banks[i].vid || b->speed != banks[i].speed || b->type != banks[i].type ||
+            b->is_private != banks[i].is_private || b->prog != banks[i].prog || b->bytes != banks[i].bytes ||
+            b->offset != banks[i].offset || b->dma != 0) {
+            fail_msg("bank %zu: VID %u, %u bytes at %u", i, b->vid, b->bytes, b->offset);
+        }
+    }
+}
+
+/* The fifteen of the services are four bits: MATH, DSPML, AUDIO, IMAGE. */
+static void test_S0_L641_services_are_a_bit_field(void **state)
+{
+    (void)state;
+    must("1\n./\n0 map.txt\n0\n0\n", "1 2 0\n1 0 1\n2 1 15\n");
+    assert_true(p.services == 15 && p.procs[0].services == 1 && p.procs[1].is_main);
 }
 
 static void base_addresses_may_follow_the_banks(void **state)
@@ -309,6 +338,7 @@ int main(void)
         cmocka_unit_test(test_S0_L602_retention_is_the_images_backup),
         cmocka_unit_test(test_S0_L554_bank_ids_have_four_bits),
         cmocka_unit_test(test_S0_L612_banks_may_overlap),
+        cmocka_unit_test(test_S0_L641_services_are_a_bit_field),
         cmocka_unit_test(base_addresses_may_follow_the_banks),
         cmocka_unit_test(test_S0_L558_the_order_is_paths_map_ios_nodes),
         cmocka_unit_test(test_S0_L581_an_index_is_of_one_io),

@@ -256,6 +256,39 @@ static void the_same_format_is_a_copy_to_the_bit(void **state)
     rig_close(&g);
 }
 
+/* Types nothing computes on still change their layout, their stamps and their frames. */
+static void words_without_a_number_are_moved(void **state)
+{
+    (void)state;
+    for (uint32_t raw = 1; raw < TW_RAW_COUNT; raw++) {
+        const uint32_t size = tw_raw_bits(raw) / 8;
+        if (tw_raw_bits(raw) % 8 != 0) {
+            continue;
+        }
+        const tw_format_t in = format((tw_raw_t)raw, 2, 0, 3, 0, 0), out = format((tw_raw_t)raw, 3, 1, 2, 3, 1);
+        uint8_t x[6 * 6 * 32], y[3 * 200];
+        for (uint32_t i = 0; i < sizeof x; i++) {
+            x[i] = (uint8_t)(1 + rig_noise(&seed) % 255);
+        }
+        rig_t g;
+        rig_open(&g, "converter", in, out, 0);
+        memset(y, 0xEE, sizeof y);
+        assert_int_equal(rig_run(&g, x, 2 * in.frame_bytes, y, 3 * out.frame_bytes), 0);
+        rig_close(&g);
+        for (uint32_t t = 0; t < 6; t++) {
+            const uint8_t *frame = y + t / 2 * out.frame_bytes;
+            assert_int_equal(frame[0], t / 2);
+            for (uint32_t c = 0; c < 3; c++) {
+                static const uint8_t zero[32];
+                const uint8_t *want = c < 2 ? x + (2 * t + c) * size : zero;
+                if (memcmp(frame + 4 + (2 * c + t % 2) * size, want, size) != 0) {
+                    fail_msg("%s, sample %u of channel %u", tw_raw_name(raw), t, c);
+                }
+            }
+        }
+    }
+}
+
 /* ---- units ------------------------------------------------------------------------------------ */
 
 static void units_of_the_same_thing_are_scaled(void **state)
@@ -389,6 +422,8 @@ static void a_bad_sample_leaves_the_resampler(void **state)
     float x[300] = {0}, y[150];
     x[5] = NAN;
     x[6] = INFINITY;
+    x[7] = 3e38f;
+    x[8] = -3e38f;
     for (unsigned i = 100; i < 300; i++) {
         x[i] = 0.25f;
     }
@@ -520,6 +555,7 @@ int main(void)
         cmocka_unit_test(every_pair_of_types_equals_the_model),
         cmocka_unit_test(any_two_formats_equal_the_model),
         cmocka_unit_test(the_same_format_is_a_copy_to_the_bit),
+        cmocka_unit_test(words_without_a_number_are_moved),
         cmocka_unit_test(units_of_the_same_thing_are_scaled),
         cmocka_unit_test(full_scale_and_offset_say_what_a_number_means),
         cmocka_unit_test(a_resampled_sine_keeps_95_db_in_fp32),

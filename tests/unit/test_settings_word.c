@@ -75,6 +75,15 @@ static void test_S1_L360_fixed_bits_override_the_radix(void **state)
     assert_true(index[0] == 1 && index[1] == 0 && index[2] == 1 && index[6] == 0);
 }
 
+/* The figures of docs/GRAPH_LANGUAGE.md. */
+static void the_manuals_example_is_right(void **state)
+{
+    (void)state;
+    assert_true(parse("io_nb_channels {1 1 2 8}\nio_sampling_rate {2 16000 48000}\n"));
+    assert_int_equal(pack((const uint8_t[]){2, 1}), 5);
+    assert_int_equal(pack(NULL), 3);
+}
+
 static void every_choice_comes_back(void **state)
 {
     (void)state;
@@ -171,6 +180,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_S0_L668_indexes_combine_as_mixed_radix),
         cmocka_unit_test(test_S1_L360_fixed_bits_override_the_radix),
+        cmocka_unit_test(the_manuals_example_is_right),
         cmocka_unit_test(every_choice_comes_back),
         cmocka_unit_test(what_does_not_fit_a_word_begins_the_next),
         cmocka_unit_test(more_than_three_words_are_refused),
