@@ -63,7 +63,8 @@ static void put_row(printer_t *f, g_shape_t shape, unsigned indent, const g_slic
         return;
     }
     for (uint32_t i = 0; i < n; i++) {
-        g_fmt_word(&f->run.cells, &w[i], f->kind == TW_KIND_TOP ? G_VALUE_TEXT : G_VALUE_NUMBER);
+        g_fmt_word(&f->run.cells, &w[i],
+                   f->kind == TW_KIND_TOP || f->kind == TW_KIND_TOP_PROCESSORS ? G_VALUE_TEXT : G_VALUE_NUMBER);
         if (i + 1 == n || i + 1 < G_CELLS_MAX) {
             g_run_cell(&f->run);
         } else {
@@ -314,13 +315,14 @@ static bool is_end(const g_slice_t *w)
 
 static void statement(printer_t *f, const g_slice_t *w, uint32_t n, const g_slice_t *comment)
 {
-    const bool rows = f->kind == TW_KIND_TOP || f->kind == TW_KIND_PROCMAP;
+    const bool processors = f->kind == TW_KIND_TOP_PROCESSORS;
+    const bool rows = processors || f->kind == TW_KIND_TOP || f->kind == TW_KIND_PROCMAP;
     uint32_t used = 0;
     const g_fmt_row_t *row = f->block == BLOCK_HEADER ? NULL : g_fmt_find(f->kind, w, n, &used);
     if (f->block == BLOCK_SUB && f->n_sub >= TW_COUNT(f->sub) && row != NULL) {
         put_end(f, &no_comment); /* the older text has no end there */
     }
-    if (!rows && is_end(w)) {
+    if ((!rows || processors) && is_end(w)) {
         put_end(f, comment);
     } else if (f->block == BLOCK_HEADER) {
         put_header(f, w, n, comment);
