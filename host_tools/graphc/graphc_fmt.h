@@ -51,6 +51,7 @@ void g_fmt_data(g_buf_t *b, const g_slice_t *w, const g_slice_t *type);
 typedef struct g_fmt_row {
     const char *tag, *canonical; /* the same, or what an alias stands for */
     const char *args;
+    const char *reader; /* rows with the same one are spellings of the first of them; NULL: of none */
     uint8_t where;
     bool whole; /* all words of the line belong to it, whatever its reader takes */
 } g_fmt_row_t;

@@ -63,7 +63,8 @@ static void put_row(printer_t *f, g_shape_t shape, unsigned indent, const g_slic
         return;
     }
     for (uint32_t i = 0; i < n; i++) {
-        g_fmt_word(&f->run.cells, &w[i], f->kind == TW_KIND_TOP ? G_VALUE_TEXT : G_VALUE_NUMBER);
+        g_fmt_word(&f->run.cells, &w[i],
+                   f->kind == TW_KIND_TOP || f->kind == TW_KIND_TOP_PROCESSORS ? G_VALUE_TEXT : G_VALUE_NUMBER);
         if (i + 1 == n || i + 1 < G_CELLS_MAX) {
             g_run_cell(&f->run);
         } else {
@@ -103,7 +104,9 @@ static void put_data(printer_t *f, unsigned indent, const g_slice_t *w, uint32_t
         g_buf_str(&f->run.cells, i > 2 ? " " : "");
         g_fmt_data(&f->run.cells, &w[i], &type);
     }
-    g_run_cell(&f->run);
+    if (n > 2) {
+        g_run_cell(&f->run);
+    }
 }
 
 static bool named(const g_fmt_row_t *row, const char *tag)
@@ -312,13 +315,14 @@ static bool is_end(const g_slice_t *w)
 
 static void statement(printer_t *f, const g_slice_t *w, uint32_t n, const g_slice_t *comment)
 {
-    const bool rows = f->kind == TW_KIND_TOP || f->kind == TW_KIND_PROCMAP;
+    const bool processors = f->kind == TW_KIND_TOP_PROCESSORS;
+    const bool rows = processors || f->kind == TW_KIND_TOP || f->kind == TW_KIND_PROCMAP;
     uint32_t used = 0;
     const g_fmt_row_t *row = f->block == BLOCK_HEADER ? NULL : g_fmt_find(f->kind, w, n, &used);
     if (f->block == BLOCK_SUB && f->n_sub >= TW_COUNT(f->sub) && row != NULL) {
         put_end(f, &no_comment); /* the older text has no end there */
     }
-    if (!rows && is_end(w)) {
+    if ((!rows || processors) && is_end(w)) {
         put_end(f, comment);
     } else if (f->block == BLOCK_HEADER) {
         put_header(f, w, n, comment);
@@ -380,6 +384,20 @@ static bool takes_all(const printer_t *f, const g_slice_t *w, uint32_t n)
     return row != NULL ? row->whole : f->kind == TW_KIND_IO && f->block == BLOCK_TAGS;
 }
 
+/* Of a data line without values the ';' behind the type is no comment's. */
+static const char *end_of_words(const printer_t *f, const g_slice_t *w, uint32_t n, const char *eol)
+{
+    const char *p = w[n - 1].p + w[n - 1].n;
+    const bool data = (f->block == BLOCK_SUB || f->block == BLOCK_DATA) && n == 2 && g_fmt_number(w);
+    if (!data || g_fmt_number(&w[1]) || p[-1] == ':') {
+        return p;
+    }
+    while (p < eol && g_fmt_blank(*p)) {
+        p++;
+    }
+    return p + (p < eol && (*p == ';' || *p == ':'));
+}
+
 /* Taken words of the line, or all of them where the reader is not interested. */
 static void print_line(printer_t *f, const char *bol, const char *eol)
 {
@@ -403,7 +421,7 @@ static void print_line(printer_t *f, const char *bol, const char *eol)
     if (n == 0) { /* headings and rules: comments without their ';' */
         g_run_wait(&f->run, whole.p, whole.n);
     } else {
-        const g_slice_t comment = comment_of(w[n - 1].p + w[n - 1].n, eol);
+        const g_slice_t comment = comment_of(end_of_words(f, w, n, eol), eol);
         statement(f, w, n, &comment);
     }
     free(all);

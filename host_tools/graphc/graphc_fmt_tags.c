@@ -13,27 +13,27 @@ enum {
 };
 
 static const g_fmt_row_t graph_rows[] = {
-#define TW_GRAPH_INT(tag, where, field, lo, hi, dflt, text) {#tag, #tag, "number", W_##where, false},
-#define TW_GRAPH_CALL(tag, where, reader, args, dflt, text) {#tag, #tag, args, W_##where, false},
-#define TW_GRAPH_ALIAS(alias, tag, text) {#alias, #tag, NULL, 0, false},
+#define TW_GRAPH_INT(tag, where, field, lo, hi, dflt, text) {#tag, #tag, "number", NULL, W_##where, false},
+#define TW_GRAPH_CALL(tag, where, reader, args, dflt, text) {#tag, #tag, args, NULL, W_##where, false},
+#define TW_GRAPH_ALIAS(alias, tag, text) {#alias, #tag, NULL, NULL, 0, false},
 #include "host_tools/graphc/graph_tags.def"
 };
 
 static const g_fmt_row_t node_rows[] = {
-#define TW_NODE_FIELD(tag, field, lo, hi, dflt, text) {#tag, #tag, "number", G_AT_TOP, false},
-#define TW_NODE_CALL(tag, reader, args, dflt, text) {#tag, #tag, args, G_AT_TOP, false},
+#define TW_NODE_FIELD(tag, field, lo, hi, dflt, text) {#tag, #tag, "number", NULL, G_AT_TOP, false},
+#define TW_NODE_CALL(tag, reader, args, dflt, text) {#tag, #tag, args, #reader, G_AT_TOP, false},
 #include "engine/board/manifest_tags.def"
 };
 
 /* A value of a PROSE row that is no option set is text. */
 static const g_fmt_row_t io_rows[] = {
-#define TW_IO_FIELD(tag, field, lo, hi, dflt, text) {#tag, #tag, "number", G_AT_TOP, false},
-#define TW_IO_CALL(tag, reader, args, dflt, text) {#tag, #tag, args, G_AT_TOP, false},
-#define TW_IO_SET(tag, names, lo, hi, unit, dflt, text) {tag, tag, "options", G_AT_TOP, false},
-#define TW_IO_SWITCH(tag, text) {tag, tag, "number", G_AT_TOP, false},
-#define TW_IO_PROSE(tag, names, lo, hi, unit, dflt, text) {tag, tag, "options or text", G_AT_TOP, false},
-#define TW_IO_TEXT(tag, args, dflt, text) {tag, tag, "...", G_AT_TOP, true},
-#define TW_IO_ALIAS(alias, tag) {alias, tag, NULL, G_AT_TOP, false},
+#define TW_IO_FIELD(tag, field, lo, hi, dflt, text) {#tag, #tag, "number", NULL, G_AT_TOP, false},
+#define TW_IO_CALL(tag, reader, args, dflt, text) {#tag, #tag, args, #reader, G_AT_TOP, false},
+#define TW_IO_SET(tag, names, lo, hi, unit, dflt, text) {tag, tag, "options", NULL, G_AT_TOP, false},
+#define TW_IO_SWITCH(tag, text) {tag, tag, "number", NULL, G_AT_TOP, false},
+#define TW_IO_PROSE(tag, names, lo, hi, unit, dflt, text) {tag, tag, "options or text", NULL, G_AT_TOP, false},
+#define TW_IO_TEXT(tag, args, dflt, text) {tag, tag, "...", NULL, G_AT_TOP, true},
+#define TW_IO_ALIAS(alias, tag) {alias, tag, NULL, NULL, G_AT_TOP, false},
 #include "engine/board/manifest_tags.def"
 };
 
@@ -68,6 +68,11 @@ static const g_fmt_row_t *find(const g_fmt_row_t *rows, size_t count, const g_sl
     for (size_t i = 0; best != NULL && best->args == NULL && i < count; i++) {
         if (rows[i].args != NULL && strcmp(rows[i].tag, best->canonical) == 0) {
             best = &rows[i];
+        }
+    }
+    for (size_t i = 0; best != NULL && best->reader != NULL && i < count; i++) {
+        if (rows[i].reader != NULL && strcmp(rows[i].reader, best->reader) == 0) {
+            return &rows[i];
         }
     }
     return best;

@@ -1,5 +1,6 @@
 /* Graph texts and manifests in canonical form: what it looks like, that it is a fixed point, what is refused. */
 #include "host_tools/graphc/graphc_fmt.h"
+#include "tests/support/meaning.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -75,6 +76,9 @@ static const struct {
      "node_arc_nb_channels 2\nnode_arc_sampling_rate {-2 8000 8000 24000 } Hz\n",
      "ARM\nfilter  ; name\nnode_mem 0\n    node_mem_alloc 76\nnode_arc 0\n    node_arc_raw_format    {1 S16 FP32}\n"
      "    node_arc_nb_channels   {1 2}\n    node_arc_sampling_rate {-2 8000 8000 24000}  ; Hz\n"},
+    {"spellings of one tag become the first of them",
+     "A\nn\nnode_mem 0\nnode_mem_alloc 4\nnode_mem_alignment 8\nnode_mem_data0prog1 1\n",
+     "A\nn\nnode_mem 0\n    node_mem_alloc      4\n    node_mem_alignement 8\n    node_mem_dataOprog1 1\n"},
     {"IO manifest, tags of back ends kept",
      "mic ; name\naudio_in\nio_subtype_units 104\nio_file   a b.wav\n"
      "io_nb_channels 0 {1 1 2} ; c\n",
@@ -82,6 +86,15 @@ static const struct {
     {"processor map", "1 1 2 sizes\n0 0 1 0 0 0 0 95526 10 flat\n0 10 0 2 0 0 0 1024 524288\n1 1 15 main\n",
      "1 1 2                        ; sizes\n0  0 1 0 0 0 0 95526     10  ; flat\n0 10 0 2 0 0 0  1024 524288\n1 1 15  "
      "; main\n"},
+    {"top manifest with processors, whose end goes",
+     "1\n0 ./\n1 processors\n2\n0 8000 1 0 1 -1 all\n10 4000 1 0 1 -1\n1 1 1 0 15 1\n0 a.txt 1 mic\n0 n.txt 0 1 4\nend "
+     "; x\n",
+     "1\n0 ./\n1  ; processors\n2\n 0 8000 1 0  1 -1  ; all\n10 4000 1 0  1 -1\n 1    1 1 0 15  1\n0 a.txt 1  ; mic\n0 "
+     "n.txt 0 1 4\n; x\n"},
+    {"later names of a node manifest's tags",
+     "A\nn\nnode_mem 0\nnode_mem_alloc 4\nnode_mem_type 1\nnode_arc 0\nnode_arc_frame_samples {-1 1 1 4}\n",
+     "A\nn\nnode_mem 0\n    node_mem_alloc     4\n    node_mem_retention 1\nnode_arc 0\n"
+     "    node_arc_frame_length {-1 1 1 4}\n"},
     {"top manifest", "2 paths\n./ local\n../nodes\n0 map.txt\n1\n0 mic.txt 4 1 0 mic\n1 nodes\n1 f.txt /* filter */\n",
      "2   ; paths\n./  ; local\n../nodes\n0 map.txt\n1\n0 mic.txt 4 1 0  ; mic\n1                ; nodes\n1 f.txt      "
      "    ; /* filter */\n"},
@@ -119,6 +132,25 @@ static void canonical_text_is_a_fixed_point(void **state)
         drop(out);
     }
     assert_int_equal(bad, 0);
+}
+
+static void canonical_text_means_the_same(void **state)
+{
+    (void)state;
+    unsigned compared = 0;
+    for (size_t i = 0; i < TW_COUNT(looks); i++) {
+        g_text_t before = {0}, after = {0};
+        const bool was = meaning_of(&before, looks[i].in, strlen(looks[i].in));
+        const bool is = meaning_of(&after, looks[i].out, strlen(looks[i].out));
+        char *a = g_text_take(&before), *b = g_text_take(&after);
+        if (was && (!is || strcmp(a, b) != 0)) {
+            fail_msg("%s:\n%s\nbecomes\n%s", looks[i].why, a, b);
+        }
+        compared += was;
+        free(a);
+        free(b);
+    }
+    assert_true(compared >= TW_COUNT(looks) - 3);
 }
 
 /* ---- what is refused --------------------------------------------------------------- */
@@ -166,6 +198,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_looks_as_a_person_would_write_it),
         cmocka_unit_test(canonical_text_is_a_fixed_point),
+        cmocka_unit_test(canonical_text_means_the_same),
         cmocka_unit_test(what_is_wrong_is_refused_with_its_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,6 +91,8 @@ static bool is(const tw_options_t *o, unsigned n, unsigned def, double first)
       "alignment is 256, allowed 1..128")                                                                              \
     X(retention, 510, "node_mem_retention", MEM, "1", m->mem[0].type == 0, m->mem[0].type == 1, "4",                   \
       "retention is 4, allowed 0..3")                                                                                  \
+    X(type, 0, "node_mem_type", MEM, "1", m->mem[0].type == 0, m->mem[0].type == 1, "4",                               \
+      "retention is 4, allowed 0..3")                                                                                  \
     X(speed, 511, "node_mem_speed", MEM, "2", m->mem[0].speed == 0, m->mem[0].speed == 3, "4",                         \
       "speed is 4, allowed 0..3")                                                                                      \
     X(relocatable, 512, "node_mem_relocatable", MEM, "1", m->mem[0].reloc == 0, m->mem[0].reloc == 1, "2",             \
@@ -115,6 +117,8 @@ static bool is(const tw_options_t *o, unsigned n, unsigned def, double first)
       is(&m->arcs[1].raw, 2, 1, TW_RAW_S16), "{1 52}", "raw type option 52, allowed 0..51")                            \
     X(length, 540, "node_arc_frame_length", ARC, "{1 1 2 16}", m->arcs[1].frame_length.any,                            \
       is(&m->arcs[1].frame_length, 3, 0, 1), "{4 1 2 16}", "default entry 4 of frame length, but there are 3")         \
+    X(samples, 0, "node_arc_frame_samples", ARC, "{-1 1 1 4}", m->arcs[1].frame_length.any,                            \
+      is(&m->arcs[1].frame_length, 4, 0, 1), "{4 1 2 16}", "default entry 4 of frame length, but there are 3")         \
     X(duration, 541, "node_arc_frame_duration", ARC, "{1 10 22.5}", m->arcs[1].frame_duration_ms.any,                  \
       is(&m->arcs[1].frame_duration_ms, 2, 0, 10), "", "expected options for frame duration")                          \
     X(period_s, 543, "node_arc_sampling_period_s", ARC, "{1 0.1 0.2 0.4}", m->arcs[1].period_s.any,                    \
