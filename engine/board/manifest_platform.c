@@ -435,10 +435,10 @@ static bool read_memory(reader_t *r, uint8_t proc)
     (void)tw_text_peek(&r->t, &at);
     const bool has_swap = tw_text_numbers(&r->t) >= 6;
     hash_row(r, true);
-    const bool ok = tw_take_u8(&r->t, "MEMID", 0, 254, &b.vid) && tw_take_u32(&r->t, "SIZE", 0xFFFFFFFFu, &b.bytes) &&
-                    tw_take_u8(&r->t, "access A", 0, 4, &access) && tw_take_u8(&r->t, "speed S", 0, 2, &speed) &&
-                    tw_text_peek(&r->t, &tok) && tw_take_u8(&r->t, "type T", 0, 2, &type) &&
-                    (!has_swap || tw_take_int(&r->t, "SWAP", -1, 254, &swap));
+    bool ok = tw_take_u8(&r->t, "MEMID", 0, 254, &b.vid) && tw_take_u32(&r->t, "SIZE", 0xFFFFFFFFu, &b.bytes) &&
+              tw_take_u8(&r->t, "access A", 0, 4, &access) && tw_take_u8(&r->t, "speed S", 0, 2, &speed);
+    (void)tw_text_peek(&r->t, &tok);
+    ok = ok && tw_take_u8(&r->t, "type T", 0, 2, &type) && (!has_swap || tw_take_int(&r->t, "SWAP", -1, 254, &swap));
     hash_row(r, false);
     if (!ok) {
         return false;

@@ -255,6 +255,7 @@ static void wrong_platforms_are_refused_where_they_are_wrong(void **state)
         {"1\n./\n0 map.txt\n", "1 1 0\n33 1 0\n", 2, 1, "processor ID is 33, allowed 1..32"},
         {"1\n./\n0 map.txt\n", "1 1 0 1\n0 hzz\n1 1 0\n", 2, 3, "expected an address as h20000000, found 'hzz'"},
         {"1\n./\n1\n1\n0 8000 5 0 0\n", MAP, 5, 8, "access A is 5, allowed 0..4"},
+        {"1\n./\n1\n1\n0 8000 1 0\n", MAP, 5, 11, "expected a value for type T"}, /* once refused without a word */
         {"1\n./\n1\n0\n0 1 1 0 15 0\n", MAP, 5, 1, "processor ID is 0, allowed 1..32"},
         {"1\n./\n1\n0\n1 1 1 0 15 0\n0 node.txt 0 1\n", MAP, 6, 15, "expected a value for number of the node"},
     };
