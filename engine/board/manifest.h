@@ -77,6 +77,7 @@ typedef struct tw_io_manifest {
         char value[160];
     } extra[48];
     unsigned n_extra;
+    unsigned row_line; /* of the row that names it in the top manifest */
     char file[256];
 } tw_io_manifest_t;
 

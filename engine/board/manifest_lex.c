@@ -206,7 +206,7 @@ bool tw_tok_uint(const tw_tok_t *tok, uint64_t *v)
 bool tw_tok_int(const tw_tok_t *tok, int64_t *v)
 {
     if (tok->n == 0) {
-        return false;
+        return false; /* its p may be NULL */
     }
     const bool minus = tok->p[0] == '-';
     const uint32_t sign = minus || tok->p[0] == '+';
@@ -583,25 +583,6 @@ static bool code_of(const tw_tok_t *tok, tw_name_fn names, double *v)
     const int code = names != NULL ? names(tok->p, tok->n) : -1;
     *v = code;
     return code >= 0;
-}
-
-const char *tw_nearest_name(const tw_tok_t *tok, tw_name_fn names)
-{
-    const char *words[2 * TW_UNIT_COUNT];
-    size_t n = 0;
-    for (uint32_t i = 0; i < TW_UNIT_COUNT; i++) {
-        const char *text = names == tw_raw_find                                  ? tw_raw_name(i)
-                           : names == tw_domain_find                             ? tw_domain_text(i)
-                           : names == tw_unit_find || names == tw_unit_find_name ? tw_unit_text(i)
-                                                                                 : NULL;
-        if (text != NULL) {
-            words[n++] = text;
-        }
-        if (names == tw_unit_find_name) {
-            words[n++] = tw_unit_name(i);
-        }
-    }
-    return n > 0 && tok->n > 2 ? tw_nearest(tok, words, n, sizeof words[0]) : NULL;
 }
 
 /* A name in the other case, or NULL. */

@@ -1,4 +1,4 @@
-/* manifest_near.c - the file that a person meant by a name that is none. Host only. */
+/* manifest_near.c - what a person meant by a name that is none: a file, or a word of a table. Host only. */
 #include "engine/base/bytes.h"
 #include "engine/board/manifest_lex.h"
 #include <dirent.h>
@@ -51,4 +51,23 @@ const char *tw_text_near(const tw_text_source_t *src, const char *path, char *ou
         snprintf(out, size, ": there is no such file");
     }
     return out;
+}
+
+const char *tw_nearest_name(const tw_tok_t *tok, tw_name_fn names)
+{
+    const char *words[2 * TW_UNIT_COUNT];
+    size_t n = 0;
+    for (uint32_t i = 0; i < TW_UNIT_COUNT; i++) {
+        const char *text = names == tw_raw_find                                  ? tw_raw_name(i)
+                           : names == tw_domain_find                             ? tw_domain_text(i)
+                           : names == tw_unit_find || names == tw_unit_find_name ? tw_unit_text(i)
+                                                                                 : NULL;
+        if (text != NULL) {
+            words[n++] = text;
+        }
+        if (names == tw_unit_find_name) {
+            words[n++] = tw_unit_name(i);
+        }
+    }
+    return n > 0 && tok->n > 2 ? tw_nearest(tok, words, n, sizeof words[0]) : NULL;
 }

@@ -244,6 +244,7 @@ static bool is_new_index(reader_t *r, const io_row_t *row)
     for (unsigned i = 0; i < r->p->n_ios; i++) {
         if (r->p->ios[i].hwid == row->hwid) {
             tw_text_error(&r->t, &row->at, "IO index %u is used by '%s' already", row->hwid, r->p->ios[i].name);
+            tw_diag_note(r->d, r->t.file, r->p->ios[i].row_line, 0, "first used here");
             return false;
         }
     }
@@ -279,6 +280,7 @@ static bool read_io(reader_t *r, bool full, uint32_t procs)
     }
     free(body);
     io->hwid = row.hwid;
+    io->row_line = r->t.line;
     io->proc_mask = (uint8_t)row.procs;
     io->clock_domain = (uint8_t)row.clock;
     p->n_ios++;

@@ -1,10 +1,27 @@
 /* graphc_lookup.c - numbers and names of the texts to indexes of the model, when all was read. Knows no tag. */
 #include "host_tools/graphc/graphc_parse_priv.h"
+#include <stdio.h>
+
+/* "formats are 0, 1", the first of them. */
+static void note_declared(g_model_t *m, const g_pos_t *pos, const char *what, const uint32_t *table)
+{
+    enum { FIRST = 128 }; /* every table has so many */
+    char list[64] = "";
+    size_t n = 0;
+    for (uint32_t i = 0; i < FIRST && n + 12 < sizeof list; i++) {
+        n += table[i] != G_NONE ? (size_t)snprintf(list + n, sizeof list - n, "%s%u", n > 0 ? ", " : "", i) : 0;
+    }
+    const g_pos_t file = {.file = pos->file};
+    if (n > 0) {
+        g_note(m, &file, "%ss declared in it: %s%s", what, list, n + 12 < sizeof list ? "" : " ..");
+    }
+}
 
 static uint32_t index_of(g_model_t *m, const g_pos_t *pos, const char *what, const uint32_t *table, uint32_t id)
 {
     if (table[id] == G_NONE) {
         g_error(m, pos, "%s %u is not declared", what, id);
+        note_declared(m, pos, what, table);
     }
     return table[id];
 }

@@ -42,9 +42,14 @@ bool g_take_symbol(g_parser_t *p, tw_tok_t *tok)
         const char c = tok->p[i];
         const bool ok = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
                         c == '.' || c == '/' || c == '-';
-        if (!ok || tok->n > TW_SYMBOL_MAX) {
-            return g_fail(p, tok, "a name has 1..31 characters of A-Z a-z 0-9 _ . / -");
+        if (!ok) {
+            tw_text_error(p->t, tok, "'%c' is in no name: those have A-Z a-z 0-9 _ . / -", c);
+            return false;
         }
+    }
+    if (tok->n > TW_SYMBOL_MAX) {
+        tw_text_error(p->t, tok, "a name of %u characters: they have at most %u", tok->n, TW_SYMBOL_MAX);
+        return false;
     }
     return true;
 }

@@ -4,6 +4,7 @@
  * shows the first ones: thousands of rows are for tools, which have the JSON report.
  */
 #include "host_tools/graphc/graphc_report.h"
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { ROWS_MAX = 200, ROWS_SHOWN = 100 }; /* of more rows so many are shown */
@@ -197,8 +198,23 @@ static void say_types(g_text_t *t, const g_model_t *m)
     free(bytes);
 }
 
+/* Most arcs are called after their ends, which the row has. */
+static bool says_its_name(const g_model_t *m, const g_arc_t *a)
+{
+    char wanted[2 * TW_SYMBOL_MAX + 8];
+    if (a->kind == G_ARC_NODES) {
+        snprintf(wanted, sizeof wanted, "%s-%s", g_arc_end_name(m, a, false), g_arc_end_name(m, a, true));
+    } else {
+        snprintf(wanted, sizeof wanted, "%s.%s", a->kind == G_ARC_IN ? "in" : "out", m->ios[a->io].symbol);
+    }
+    return strncmp(wanted, a->name, TW_SYMBOL_MAX) == 0;
+}
+
 static void say_arc_notes(g_text_t *t, const g_model_t *m, const g_arc_t *a)
 {
+    if (!says_its_name(m, a)) {
+        g_say(t, "  %s", a->name);
+    }
     const uint32_t from = m->formats[a->from.format].frame_bytes, to = m->formats[a->to.format].frame_bytes;
     if (a->lock) {
         g_say(t, "  lock");

@@ -2,8 +2,11 @@
  *
  * Input: the graph, then after a line "%%NAME" the text of file NAME for includes. The platform is the
  * two manifests below, so the fuzzer spends its time in the graph language. */
+#include "host_tools/graphc/graphc_diag.h"
+#include "host_tools/graphc/graphc_draw.h"
 #include "host_tools/graphc/graphc_priv.h"
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -98,6 +101,29 @@ static void check_image(const tw_graphc_out_t *out)
     }
 }
 
+/* What was found is told with the lines it was found in, and drawn when nothing was. */
+static void tell(const tw_graphc_out_t *out, const tw_text_source_t *texts)
+{
+    static FILE *nowhere;
+    nowhere = nowhere != NULL ? nowhere : fopen("/dev/null", "wb");
+    if (nowhere != NULL) {
+        tw_diags_print_from(&out->diags, texts, nowhere, true);
+    }
+    char *json = tw_diags_json(&out->diags, texts);
+    if (json == NULL || (out->image != NULL && out->dot == NULL)) {
+        abort();
+    }
+    free(json);
+    tw_pic_t pic;
+    if (out->image != NULL && !tw_pic_of_image(&pic, out->image, out->bytes)) {
+        abort();
+    }
+    if (out->image != NULL) {
+        free(tw_pic_dot(&pic));
+        tw_pic_close(&pic);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static tw_platform_t platform;
@@ -111,11 +137,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort(); /* a platform that is wrong would make every run a success */
     }
     tw_graphc_out_t out = {0};
-    if (g_compile("g.txt", &(tw_graphc_opts_t){0}, &platform, &texts, &out)) {
+    if (g_compile("g.txt", &(tw_graphc_opts_t){.draw = true}, &platform, &texts, &out)) {
         check_image(&out);
     } else if (out.diags.errors == 0 || out.image != NULL) {
         abort();
     }
+    tell(&out, &texts);
     tw_graphc_free(&out);
     return 0;
 }

@@ -160,6 +160,7 @@ static void test_S0_L581_an_index_is_of_one_io(void **state)
     assert_false(read_top("1\n./\n0 map.txt\n2\n0 in.txt 4 1 0\n0 in.txt 4 1 0\n0\n", MAP));
     assert_true(d.rows[0].line == 6 && d.rows[0].col == 10);
     assert_string_equal(d.rows[0].text, "IO index 4 is used by 'mic' already");
+    assert_true(d.n == 2 && d.rows[1].note && d.rows[1].line == 5);
 }
 
 static void nodes_may_go_without_their_number(void **state)
