@@ -12,8 +12,6 @@ from conftest import PLATFORM, ROOT, TOOL, wait_for
 
 GRAPHS = sorted(os.path.relpath(path, ROOT) for path in glob.glob(os.path.join(ROOT, "examples", "*.txt"))
                 if re.search(r"^(node|subgraph) ", open(path).read(), re.M))
-MANIFESTS = sorted(os.path.relpath(path, ROOT) for pattern in ("examples/platform*/*.txt", "engine/node/manifests/*.txt")
-                   for path in glob.glob(os.path.join(ROOT, pattern)))
 PARTS = sorted(os.path.relpath(path, ROOT) for path in glob.glob(os.path.join(ROOT, "examples", "parts", "*.txt")))
 
 
