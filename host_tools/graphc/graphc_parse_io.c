@@ -66,6 +66,11 @@ bool g_read_io_setting(g_parser_t *p)
             return false;
         }
     }
+    tw_tok_t tok;
+    if (g_more_number(p)) {
+        (void)tw_text_peek(p->t, &tok);
+        return g_fail(p, &tok, "an IO has three settings words");
+    }
     return true;
 }
 

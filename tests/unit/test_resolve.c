@@ -36,6 +36,7 @@ static const struct {
      "warning: the settings choose io_nb_channels 2, the format says 1\n1:8 note: format 0 is declared here"},
     {"S0:L270 zeros that are given and the format agrees", MIC "io_nb_channels {1 1 2}\nio_analog_gain {3 0 12 24}\n",
      " stream_io_setting1 0\n", 0, NULL},
+    {"S0:L270 a fourth word", MIC, " stream_io_setting1 1 2 3 4\n", 1, "6:27 error: an IO has three settings words"},
     {"an IO without options keeps its word", MIC, " stream_io_setting1 77\n", 77, NULL},
 };
 
