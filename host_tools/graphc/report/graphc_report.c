@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 enum { ROWS_MAX = 200, ROWS_SHOWN = 100 }; /* of more rows so many are shown */
+enum { OPTIONS_A_LINE = 4 };
 
 static const char *const speeds[] = {"any", "normal", "fast", "critical"};
 
@@ -87,18 +88,23 @@ static void say_formats(g_text_t *t, const g_model_t *m)
     }
 }
 
+/* What the words of an IO choose, below its line. */
 static void say_options(g_text_t *t, const tw_io_manifest_t *x, const uint32_t *word)
 {
     uint8_t index[TW_COUNT(x->settings)] = {0};
     if (tw_settings_words(x) == 0 || tw_settings_unpack(x, word, index) != TW_OK) {
         return;
     }
+    unsigned said = 0;
     for (unsigned i = 0; i < x->n_settings; i++) {
         const tw_options_t *o = &x->settings[i].o;
         if (o->n > 1) {
-            g_say(t, "  %s %g", x->settings[i].tag, o->v[index[i]]);
+            g_say(t, "%s%s %g", said % OPTIONS_A_LINE == 0 ? "            " : "  ", x->settings[i].tag, o->v[index[i]]);
+            said++;
+            g_say(t, "%s", said % OPTIONS_A_LINE == 0 ? "\n" : "");
         }
     }
+    g_say(t, "%s", said % OPTIONS_A_LINE != 0 ? "\n" : "");
 }
 
 static void say_ios(g_text_t *t, const g_model_t *m)
@@ -108,11 +114,11 @@ static void say_ios(g_text_t *t, const g_model_t *m)
         const g_io_t *io = &m->ios[i];
         g_say(t, "%4u  %4u  %-31s  %-3s  %6u  %#x %#x %#x", i, io->hwid, io->symbol,
               io->manifest->direction ? "out" : "in", io->format, io->setting[0], io->setting[1], io->setting[2]);
-        say_options(t, io->manifest, io->setting);
         if (io->buffer_bytes > 0) {
             g_say(t, "  buffer of %u bytes at %u of bank %u", io->buffer_bytes, io->buffer_at, io->buffer_vid);
         }
         g_say(t, "\n");
+        say_options(t, io->manifest, io->setting);
     }
 }
 
@@ -166,10 +172,10 @@ static void say_blocks(g_text_t *t, const g_node_t *n)
 
 static void say_schedule(g_text_t *t, const g_model_t *m)
 {
-    g_say(t, "\nnode  name                             type                      processor  thread\n");
+    g_say(t, "\nnode  name                             type                             processor  thread\n");
     for (uint32_t i = 0; i < shown(m->n_nodes); i++) {
         const g_node_t *n = &m->nodes[m->order[i]];
-        g_say(t, "%4u  %-31s  %-24s  %9u  %6u%s\n", i, n->name, n->manifest->name, n->proc, n->rtos,
+        g_say(t, "%4u  %-31s  %-31s  %9u  %6u%s\n", i, n->name, n->manifest->name, n->proc, n->rtos,
               n->inserted ? "  inserted" : "");
         say_blocks(t, n);
     }
@@ -234,11 +240,11 @@ static void say_arcs(g_text_t *t, const g_model_t *m)
 {
     g_say(t,
           "\n arc  from                             to                               bank        at     bytes  frames"
-          "  formats  [B/s]\n");
+          "  formats at its ends  [B/s]\n");
     for (uint32_t i = 0; i < shown(m->n_arcs); i++) {
         const g_arc_t *a = &m->arcs[i];
         const uint32_t to = m->formats[a->to.format].frame_bytes;
-        g_say(t, "%4u  %-31s  %-31s  %4u  %8u  %8u  %6.4g  %3u %3u", i, g_arc_end_name(m, a, false),
+        g_say(t, "%4u  %-31s  %-31s  %4u  %8u  %8u  %6.4g  %9u %9u", i, g_arc_end_name(m, a, false),
               g_arc_end_name(m, a, true), a->bank, a->at, a->bytes, (double)a->bytes / to, a->from.format,
               a->to.format);
         g_say(t, g_arc_rate(m, a) > 0 ? "  %.0f" : "  -", g_arc_rate(m, a));
