@@ -94,9 +94,9 @@ static bool take(job_t *j)
 }
 
 /* A text is read as what it looks like, so its canonical form must look like the same. */
-static bool stays_its_kind(const job_t *j, const g_buf_t *b)
+static bool stays_its_kind(const job_t *j, const g_text_t *b)
 {
-    const tw_manifest_kind_t kind = tw_manifest_detect(b->p, b->n);
+    const tw_manifest_kind_t kind = tw_manifest_detect(b->v, b->n);
     const bool graph = kind == TW_KIND_UNKNOWN || kind == TW_KIND_EMPTY || kind == TW_KIND_GRAPH;
     if (j->kind == (graph ? TW_KIND_GRAPH : kind)) {
         return true;
@@ -108,21 +108,19 @@ static bool stays_its_kind(const job_t *j, const g_buf_t *b)
 
 static bool print(job_t *j, tw_graph_fmt_t *out)
 {
-    g_buf_t b = {0};
+    g_text_t b = {.max = G_FMT_MAX};
     const g_model_t *m = j->model;
     g_fmt_print(&b, j->kind, m != NULL ? m->texts[0] : j->text, m != NULL ? m->sizes[0] : j->n, &j->taken);
-    g_buf_add(&b, "", 1);
+    g_text_add(&b, "", 0);
     const bool failed = b.failed || j->taken.failed;
     if (failed) {
         tw_diag(j->d, false, j->file, 0, 0, "out of memory, or a text of more than %u bytes", G_FMT_MAX);
-    } else {
-        b.n--;
     }
     if (failed || !stays_its_kind(j, &b)) {
-        free(b.p);
+        free(b.v);
         return false;
     }
-    out->text = b.p;
+    out->text = b.v;
     out->n = b.n;
     return true;
 }

@@ -68,7 +68,7 @@ static void put_row(printer_t *f, g_shape_t shape, unsigned indent, const g_slic
         if (i + 1 == n || i + 1 < G_CELLS_MAX) {
             g_run_cell(&f->run);
         } else {
-            g_buf_str(&f->run.cells, " ");
+            g_fmt_str(&f->run.cells, " ");
         }
     }
 }
@@ -79,7 +79,7 @@ static void put_arc(printer_t *f, const g_fmt_row_t *row, const g_slice_t *w, ui
     if (!g_run_line(&f->run, G_SHAPE_EVEN, 0)) {
         return;
     }
-    g_buf_str(&f->run.cells, row->canonical);
+    g_fmt_str(&f->run.cells, row->canonical);
     g_run_cell(&f->run);
     for (uint32_t i = 0; i < n && i + 1 < G_CELLS_MAX; i++) {
         g_fmt_word(&f->run.cells, &w[i], g_fmt_argument(row->args, i));
@@ -97,11 +97,11 @@ static void put_data(printer_t *f, unsigned indent, const g_slice_t *w, uint32_t
     type.n -= type.n > 0 && type.p[type.n - 1] == ':';
     g_fmt_word(&f->run.cells, w, G_VALUE_NUMBER);
     g_run_cell(&f->run);
-    g_buf_add(&f->run.cells, type.p, type.n);
-    g_buf_str(&f->run.cells, ";");
+    g_text_add(&f->run.cells, type.p, type.n);
+    g_fmt_str(&f->run.cells, ";");
     g_run_cell(&f->run);
     for (uint32_t i = 2; i < n; i++) {
-        g_buf_str(&f->run.cells, i > 2 ? " " : "");
+        g_fmt_str(&f->run.cells, i > 2 ? " " : "");
         g_fmt_data(&f->run.cells, &w[i], &type);
     }
     if (n > 2) {
@@ -119,7 +119,7 @@ static void put_tag(printer_t *f, const g_fmt_row_t *row, unsigned indent, bool 
     if (!g_run_line(&f->run, opener ? G_SHAPE_TEXT : G_SHAPE_TAG, indent)) {
         return;
     }
-    g_buf_str(&f->run.cells, row->canonical);
+    g_fmt_str(&f->run.cells, row->canonical);
     const uint32_t begin = opener ? 0 : (uint32_t)f->run.cells.n + 1;
     if (!opener) {
         g_run_cell(&f->run);
@@ -127,7 +127,7 @@ static void put_tag(printer_t *f, const g_fmt_row_t *row, unsigned indent, bool 
     g_fmt_args(&f->run.cells, row->canonical, f->later && named(row, "format_raw_data") ? "code" : row->args, w, n);
     if (begin > 0 && f->run.cells.n >= begin) {
         /* a cell has no blank before it: that is the column's */
-        memmove(f->run.cells.p + begin - 1, f->run.cells.p + begin, f->run.cells.n - begin);
+        memmove(f->run.cells.v + begin - 1, f->run.cells.v + begin, f->run.cells.n - begin);
         f->run.cells.n--;
     }
     if (opener || n > 0) {
@@ -186,7 +186,7 @@ static void graph_tag(printer_t *f, const g_fmt_row_t *row, const g_slice_t *w, 
         g_run_flush(&f->run);
     }
     if (big && !f->run.blank_before) {
-        g_buf_str(f->run.out, "\n");
+        g_fmt_str(f->run.out, "\n");
         f->run.blank_before = true;
     }
     const bool opener = enter(f, row, n);
@@ -247,12 +247,12 @@ static void put_list(printer_t *f, const g_slice_t *w, uint32_t n)
         return;
     }
     (void)snprintf(text, sizeof text, "%u", n);
-    g_buf_str(&f->run.cells, text);
+    g_fmt_str(&f->run.cells, text);
     g_run_cell(&f->run);
-    g_buf_str(&f->run.cells, "i16;");
+    g_fmt_str(&f->run.cells, "i16;");
     g_run_cell(&f->run);
     for (uint32_t i = 0; i < n; i++) {
-        g_buf_str(&f->run.cells, i > 0 ? " " : "");
+        g_fmt_str(&f->run.cells, i > 0 ? " " : "");
         g_fmt_word(&f->run.cells, &w[i], G_VALUE_NUMBER);
     }
     g_run_cell(&f->run);
@@ -285,8 +285,8 @@ static void put_words(printer_t *f, unsigned indent, const g_slice_t *w, uint32_
         return;
     }
     for (uint32_t i = 0; i < n; i++) {
-        g_buf_str(&f->run.cells, i > 0 ? " " : "");
-        g_buf_add(&f->run.cells, w[i].p, w[i].n);
+        g_fmt_str(&f->run.cells, i > 0 ? " " : "");
+        g_text_add(&f->run.cells, w[i].p, w[i].n);
     }
     g_run_cell(&f->run);
     g_run_end(&f->run, comment);
@@ -301,7 +301,7 @@ static void put_code(printer_t *f, const g_slice_t *text)
     for (uint32_t i = 0; i < text->n; i++) {
         const bool blank = g_fmt_blank(text->p[i]);
         if (!blank || !g_fmt_blank(text->p[i + 1])) {
-            g_buf_add(&f->run.cells, blank ? " " : &text->p[i], 1);
+            g_text_add(&f->run.cells, blank ? " " : &text->p[i], 1);
         }
     }
     g_run_cell(&f->run);
@@ -447,10 +447,13 @@ static void print_all(printer_t *f, const char *text, const char *end)
     g_run_flush(&f->run);
 }
 
-void g_fmt_print(g_buf_t *out, tw_manifest_kind_t kind, const char *text, size_t n, const g_taken_t *taken)
+void g_fmt_print(g_text_t *out, tw_manifest_kind_t kind, const char *text, size_t n, const g_taken_t *taken)
 {
-    printer_t f = {
-        .run = {.out = out, .blank_before = true}, .kind = kind, .taken = taken, .in = IN_TOP, .block = BLOCK_TAGS};
+    printer_t f = {.run = {.out = out, .cells.max = G_FMT_MAX, .blank_before = true},
+                   .kind = kind,
+                   .taken = taken,
+                   .in = IN_TOP,
+                   .block = BLOCK_TAGS};
     const size_t mark = n >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
     print_all(&f, text + mark, text + n);
     out->failed |= f.run.failed;

@@ -11,7 +11,7 @@
 static g_slice_t cell(const g_run_t *r, const g_run_line_t *l, uint32_t i)
 {
     const uint32_t from = l->cell + i > 0 ? r->ends[l->cell + i - 1] : 0;
-    return (g_slice_t){r->cells.p + from, r->ends[l->cell + i] - from};
+    return (g_slice_t){r->cells.v + from, r->ends[l->cell + i] - from};
 }
 
 bool g_fmt_number(const g_slice_t *w)
@@ -51,14 +51,14 @@ static void measure(const g_run_t *r, uint32_t from, uint32_t to, columns_t *c)
 
 static void put_cells(g_run_t *r, const g_run_line_t *l, const columns_t *c)
 {
-    g_buf_pad(r->out, l->indent * INDENT);
+    g_fmt_pad(r->out, l->indent * INDENT);
     for (uint32_t k = 0; k < l->n_cells; k++) {
         const g_slice_t w = cell(r, l, k);
         const uint32_t gap = l->shape == G_SHAPE_TEXT || w.n > c->width[k] ? 0 : c->width[k] - w.n;
-        g_buf_str(r->out, k > 0 ? " " : "");
-        g_buf_pad(r->out, c->right[k] ? gap : 0);
-        g_buf_add(r->out, w.p, w.n);
-        g_buf_pad(r->out, !c->right[k] && k + 1 < l->n_cells ? gap : 0);
+        g_fmt_str(r->out, k > 0 ? " " : "");
+        g_fmt_pad(r->out, c->right[k] ? gap : 0);
+        g_text_add(r->out, w.p, w.n);
+        g_fmt_pad(r->out, !c->right[k] && k + 1 < l->n_cells ? gap : 0);
     }
 }
 
@@ -115,11 +115,11 @@ static void put_line(g_run_t *r, const g_run_line_t *l, const columns_t *c)
 {
     put_cells(r, l, c);
     if (l->n_comment > 0) {
-        g_buf_pad(r->out, l->column - l->width);
-        g_buf_str(r->out, "; ");
-        g_buf_add(r->out, r->cells.p + l->comment, l->n_comment);
+        g_fmt_pad(r->out, l->column - l->width);
+        g_fmt_str(r->out, "; ");
+        g_text_add(r->out, r->cells.v + l->comment, l->n_comment);
     }
-    g_buf_str(r->out, "\n");
+    g_fmt_str(r->out, "\n");
 }
 
 void g_run_flush(g_run_t *r)
@@ -163,11 +163,11 @@ void g_run_cell(g_run_t *r)
 }
 
 /* Comments are one line of text; what is no text in them is dropped. */
-static void add_clean(g_buf_t *b, const char *p, uint32_t n)
+static void add_clean(g_text_t *b, const char *p, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         const bool text = (unsigned char)p[i] >= ' ' && p[i] != 0x7F;
-        g_buf_add(b, text ? &p[i] : " ", 1);
+        g_text_add(b, text ? &p[i] : " ", 1);
     }
 }
 
@@ -205,7 +205,7 @@ void g_run_end(g_run_t *r, const g_slice_t *comment)
 void g_run_text(g_run_t *r, unsigned indent, const char *text, const g_slice_t *comment)
 {
     if (g_run_line(r, G_SHAPE_TEXT, indent)) {
-        g_buf_str(&r->cells, text);
+        g_fmt_str(&r->cells, text);
         g_run_cell(r);
         g_run_end(r, comment);
     }
@@ -227,10 +227,10 @@ static void put_comment(g_run_t *r, const g_slice_t *w, unsigned indent)
     const uint32_t skip = w->p[0] == ';';
     const g_slice_t text = {w->p + skip, w->n - skip};
     const char first = text.n > 0 ? text.p[0] : ' ';
-    g_buf_pad(r->out, indent * INDENT);
-    g_buf_str(r->out, first == ' ' || first == '\t' || first == ';' || first == '-' || first == '=' ? ";" : "; ");
+    g_fmt_pad(r->out, indent * INDENT);
+    g_fmt_str(r->out, first == ' ' || first == '\t' || first == ';' || first == '-' || first == '=' ? ";" : "; ");
     add_clean(r->out, text.p, text.n);
-    g_buf_str(r->out, "\n");
+    g_fmt_str(r->out, "\n");
 }
 
 void g_run_waiting(g_run_t *r, unsigned indent)
@@ -244,7 +244,7 @@ void g_run_waiting(g_run_t *r, unsigned indent)
             put_comment(r, &r->waiting[i], indent);
             r->blank_before = true;
         } else if (r->out->n > 0 && (i == 0 || r->waiting[i - 1].n > 0)) {
-            g_buf_str(r->out, "\n");
+            g_fmt_str(r->out, "\n");
             r->blank_before = true;
         }
     }
@@ -254,7 +254,7 @@ void g_run_waiting(g_run_t *r, unsigned indent)
 void g_run_free(g_run_t *r)
 {
     free(r->lines);
-    free(r->cells.p);
+    free(r->cells.v);
     free(r->ends);
     free(r->waiting);
 }

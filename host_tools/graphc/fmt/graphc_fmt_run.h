@@ -25,10 +25,10 @@ typedef struct g_run_line {
 } g_run_line_t;
 
 typedef struct g_run {
-    g_buf_t *out;
+    g_text_t *out;
     g_run_line_t *lines;
     uint32_t n_lines, cap_lines;
-    g_buf_t cells; /* of the line being built too: add to it, then end the cell */
+    g_text_t cells; /* of the line being built too: add to it, then end the cell */
     uint32_t *ends;
     uint32_t n_ends, cap_ends;
     g_slice_t *waiting; /* blank lines (n == 0) and comments whose indentation the next statement says */

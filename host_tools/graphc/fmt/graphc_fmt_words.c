@@ -4,38 +4,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void g_buf_add(g_buf_t *b, const char *p, size_t n)
+void g_fmt_str(g_text_t *b, const char *s)
 {
-    if (b->failed || n > G_FMT_MAX || b->n + n > G_FMT_MAX) {
-        b->failed = true;
-        return;
-    }
-    if (b->n + n > b->cap) {
-        const size_t cap = (b->n + n) * 2 + 256;
-        char *more = realloc(b->p, cap);
-        if (more == NULL) {
-            b->failed = true;
-            return;
-        }
-        b->p = more;
-        b->cap = cap;
-    }
-    if (n > 0) {
-        memcpy(b->p + b->n, p, n);
-    }
-    b->n += n;
+    g_text_add(b, s, strlen(s));
 }
 
-void g_buf_str(g_buf_t *b, const char *s)
-{
-    g_buf_add(b, s, strlen(s));
-}
-
-void g_buf_pad(g_buf_t *b, size_t blanks)
+void g_fmt_pad(g_text_t *b, size_t blanks)
 {
     static const char spaces[] = "                                ";
     for (; blanks > 0; blanks -= tw_min_u32((uint32_t)blanks, sizeof spaces - 1)) {
-        g_buf_add(b, spaces, tw_min_u32((uint32_t)blanks, sizeof spaces - 1));
+        g_text_add(b, spaces, tw_min_u32((uint32_t)blanks, sizeof spaces - 1));
     }
 }
 
@@ -61,25 +39,25 @@ static bool is_hex(const g_slice_t *w)
 }
 
 /* Digits of a hexadecimal number in upper case. */
-static void add_hex(g_buf_t *b, const char *p, uint32_t n)
+static void add_hex(g_text_t *b, const char *p, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         const char c = (char)(p[i] >= 'a' && p[i] <= 'f' ? p[i] - 'a' + 'A' : p[i]);
-        g_buf_add(b, &c, 1);
+        g_text_add(b, &c, 1);
     }
 }
 
 /* The shortest decimal that reads back as the same number. */
-static void add_real(g_buf_t *b, double v)
+static void add_real(g_text_t *b, double v)
 {
     char text[64];
     if (v == 0) {
-        g_buf_str(b, signbit(v) ? "-0.0" : "0");
+        g_fmt_str(b, signbit(v) ? "-0.0" : "0");
         return;
     }
     if (v == floor(v) && fabs(v) < 1e15) {
         (void)snprintf(text, sizeof text, "%.0f", v);
-        g_buf_str(b, text);
+        g_fmt_str(b, text);
         return;
     }
     for (int digits = 1; digits <= 17; digits++) {
@@ -88,10 +66,10 @@ static void add_real(g_buf_t *b, double v)
             break;
         }
     }
-    g_buf_str(b, text);
+    g_fmt_str(b, text);
 }
 
-static void add_number(g_buf_t *b, const g_slice_t *w)
+static void add_number(g_text_t *b, const g_slice_t *w)
 {
     const tw_tok_t tok = {w->p, w->n, 0};
     uint64_t u;
@@ -100,18 +78,18 @@ static void add_number(g_buf_t *b, const g_slice_t *w)
     tw_tok_t digits = {w->p + sign, w->n - sign, 0};
     const g_slice_t unsigned_part = {digits.p, digits.n};
     if (tw_tok_uint(&digits, &u)) {
-        g_buf_add(b, "-", sign && w->p[0] == '-' && u > 0);
+        g_text_add(b, "-", sign && w->p[0] == '-' && u > 0);
         if (is_hex(&unsigned_part)) {
-            g_buf_str(b, "0x");
+            g_fmt_str(b, "0x");
             add_hex(b, digits.p + 2, digits.n - 2);
             return;
         }
         for (; digits.n > 1 && digits.p[0] == '0'; digits.p++, digits.n--) {}
-        g_buf_add(b, digits.p, digits.n);
+        g_text_add(b, digits.p, digits.n);
     } else if (tw_tok_num(&tok, &v)) {
         add_real(b, v);
     } else {
-        g_buf_add(b, w->p, w->n);
+        g_text_add(b, w->p, w->n);
     }
 }
 
@@ -139,19 +117,19 @@ static const char *name_of(g_value_t value, const g_slice_t *w)
     return NULL;
 }
 
-void g_fmt_word(g_buf_t *b, const g_slice_t *w, g_value_t value)
+void g_fmt_word(g_text_t *b, const g_slice_t *w, g_value_t value)
 {
     const char *name = name_of(value, w);
     if (name != NULL) {
-        g_buf_str(b, name);
+        g_fmt_str(b, name);
     } else if (value == G_VALUE_TEXT) {
-        g_buf_add(b, w->p, w->n);
+        g_text_add(b, w->p, w->n);
     } else {
         add_number(b, w);
     }
 }
 
-void g_fmt_data(g_buf_t *b, const g_slice_t *w, const g_slice_t *type)
+void g_fmt_data(g_text_t *b, const g_slice_t *w, const g_slice_t *type)
 {
     uint32_t width = type->n > 1 && type->p[0] == 'h' ? (uint32_t)strtoul(type->p + 1, NULL, 10) / 4 : 0;
     if (width == 0) {
@@ -162,7 +140,7 @@ void g_fmt_data(g_buf_t *b, const g_slice_t *w, const g_slice_t *type)
     uint32_t n = is_hex(w) ? w->n - 2 : w->n;
     for (; n > width && *p == '0'; p++, n--) {}
     for (; width > n; width--) {
-        g_buf_add(b, "0", 1);
+        g_text_add(b, "0", 1);
     }
     add_hex(b, p, n);
 }
@@ -174,7 +152,7 @@ static bool is(const g_slice_t *w, const char *text)
     return strlen(text) == w->n && memcmp(text, w->p, w->n) == 0;
 }
 
-void g_fmt_options(g_buf_t *b, const g_slice_t *w, uint32_t n, g_value_t value)
+void g_fmt_options(g_text_t *b, const g_slice_t *w, uint32_t n, g_value_t value)
 {
     const bool open = n > 0 && is(w, "{");
     const bool close = n > 0 && is(&w[n - 1], "}");
@@ -183,21 +161,21 @@ void g_fmt_options(g_buf_t *b, const g_slice_t *w, uint32_t n, g_value_t value)
     const tw_tok_t first = {n > 0 ? w->p : "", n > 0 ? w->n : 0, 0};
     double index = 0;
     const bool is_index = tw_tok_num(&first, &index);
-    g_buf_str(b, "{");
+    g_fmt_str(b, "{");
     if (n == 0 || (n == 1 && is_index && index == 0)) {
-        g_buf_str(b, "0");
+        g_fmt_str(b, "0");
         n = 0;
     } else if (n == 1) {
-        g_buf_str(b, "1 "); /* {X} stands for {1 X} */
+        g_fmt_str(b, "1 "); /* {X} stands for {1 X} */
         g_fmt_word(b, w, value);
         n = 0;
     }
     for (uint32_t i = 0; i < n; i++) {
-        g_buf_add(b, " ", i > 0);
+        g_text_add(b, " ", i > 0);
         /* the index, and ranges, stay numbers */
         g_fmt_word(b, &w[i], i > 0 && is_index && index >= 0 ? value : G_VALUE_NUMBER);
     }
-    g_buf_str(b, "}");
+    g_fmt_str(b, "}");
 }
 
 /* ---- arguments ----------------------------------------------------------------------------- */
@@ -244,29 +222,29 @@ static uint32_t find_brace(const g_slice_t *w, uint32_t n)
 }
 
 /* "{unit ..}": braces without an index. */
-static void add_list(g_buf_t *b, const g_slice_t *w, uint32_t n)
+static void add_list(g_text_t *b, const g_slice_t *w, uint32_t n)
 {
-    g_buf_str(b, " {");
+    g_fmt_str(b, " {");
     for (uint32_t i = 0, k = 0; i < n; i++) {
         if (!is(&w[i], "{") && !is(&w[i], "}")) {
-            g_buf_str(b, k++ > 0 ? " " : "");
+            g_fmt_str(b, k++ > 0 ? " " : "");
             g_fmt_word(b, &w[i], G_VALUE_UNIT);
         }
     }
-    g_buf_str(b, "}");
+    g_fmt_str(b, "}");
 }
 
 /* Words that may be a set and may be prose: as they are, braces close to what is in them. */
-static void add_prose(g_buf_t *b, const g_slice_t *w, uint32_t n)
+static void add_prose(g_text_t *b, const g_slice_t *w, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         const bool close = is(&w[i], "}") || (i > 0 && is(&w[i - 1], "{"));
-        g_buf_str(b, close && i > 0 ? "" : " ");
-        g_buf_add(b, w[i].p, w[i].n);
+        g_fmt_str(b, close && i > 0 ? "" : " ");
+        g_text_add(b, w[i].p, w[i].n);
     }
 }
 
-void g_fmt_args(g_buf_t *b, const char *tag, const char *args, const g_slice_t *w, uint32_t n)
+void g_fmt_args(g_text_t *b, const char *tag, const char *args, const g_slice_t *w, uint32_t n)
 {
     if (args[0] == '{') {
         add_list(b, w, n);
@@ -281,11 +259,11 @@ void g_fmt_args(g_buf_t *b, const char *tag, const char *args, const g_slice_t *
     const uint32_t brace = find_brace(w, n);
     const uint32_t before = !options ? n : brace < n ? brace : 0; /* all are options where there are no braces */
     for (uint32_t i = 0; i < before; i++) {
-        g_buf_str(b, " ");
+        g_fmt_str(b, " ");
         g_fmt_word(b, &w[i], options ? G_VALUE_TEXT : g_fmt_argument(args, i));
     }
     if (before < n) {
-        g_buf_str(b, " ");
+        g_fmt_str(b, " ");
         g_fmt_options(b, w + before, n - before, raw ? G_VALUE_RAW : G_VALUE_NUMBER);
     }
 }

@@ -10,30 +10,14 @@
 
 static void add_bytes(g_trans_t *x, const char *p, size_t n, uint32_t place)
 {
-    if (x->failed || x->n + n + 1 > TW_TEXT_MAX) {
-        x->failed = true;
+    x->failed |= x->n_map >= x->cap_map && !g_grow(&x->map, x->cap_map, &x->cap_map, sizeof *x->map);
+    if (x->failed) {
         return;
     }
-    if (x->n_map >= x->cap_map && !g_grow(&x->map, x->cap_map, &x->cap_map, sizeof *x->map)) {
-        x->failed = true;
-        return;
-    }
-    if (x->n + n + 1 > x->cap) {
-        const size_t cap = 2 * (x->n + n) + 1024;
-        char *more = realloc(x->p, cap);
-        x->failed = more == NULL;
-        if (more == NULL) {
-            return;
-        }
-        x->p = more;
-        x->cap = cap;
-    }
-    if (n > 0) {
-        memcpy(x->p + x->n, p, n);
-    }
-    x->p[x->n + n] = '\n';
-    x->n += n + 1;
+    g_text_add(&x->out, p, n);
+    g_text_add(&x->out, "\n", 1);
     x->map[x->n_map++] = place;
+    x->failed = x->out.failed;
 }
 
 static void put_va(g_trans_t *x, unsigned line, const char *fmt, va_list ap)
@@ -164,7 +148,7 @@ static translator_fn *translator(const char *text, size_t n)
 bool g_translate(const char *file, char **text, size_t *n, uint32_t **line_map, tw_diags_t *d)
 {
     translator_fn *run = translator(*text, *n);
-    g_trans_t x = {0};
+    g_trans_t x = {.out.max = TW_TEXT_MAX};
     *line_map = NULL;
     if (run == NULL) {
         return false;
@@ -178,13 +162,13 @@ bool g_translate(const char *file, char **text, size_t *n, uint32_t **line_map, 
     }
     if (x.failed) {
         tw_diag(d, false, file, 0, 0, "out of memory, or a translation of more than %u bytes", TW_TEXT_MAX);
-        free(x.p);
+        free(x.out.v);
         free(x.map);
         return false;
     }
     free(*text);
-    *text = x.p;
-    *n = x.n - 1; /* the line of the end has no end itself */
+    *text = x.out.v;
+    *n = x.out.n - 1; /* the line of the end has no end itself */
     *line_map = x.map;
     return true;
 }

@@ -11,6 +11,7 @@
 #pragma once
 #include "engine/board/manifest_kind.h"
 #include "host_tools/graphc/graphc_priv.h"
+#include "host_tools/graphc/graphc_text.h"
 
 typedef enum g_dialect {
     G_DIALECT_OURS,
@@ -36,9 +37,8 @@ bool g_translate(const char *file, char **text, size_t *n, uint32_t **line_map, 
 
 /* Text being made, a line at a time; each line knows the line it came from. */
 typedef struct g_trans {
-    tw_text_t t; /* the original */
-    char *p;     /* the translation */
-    size_t n, cap;
+    tw_text_t t;  /* the original */
+    g_text_t out; /* the translation */
     uint32_t *map;
     uint32_t n_map, cap_map;
     bool failed; /* memory is out, or the text would be too long */

@@ -195,7 +195,7 @@ bool g_translate_procmap(g_trans_t *x)
                       v[0], v[1]);
         return false;
     }
-    const size_t head = x->n;
+    const size_t head = x->out.n;
     const unsigned line = x->t.line;
     g_put(x, "1 1 00");
     if (!processor(x, &p) || !offsets(x, p.offsets) || !banks(x, &n)) {
@@ -205,8 +205,8 @@ bool g_translate_procmap(g_trans_t *x)
         tw_diag(x->t.diags, true, x->t.file, line, 0, "%u memory banks announced, %u follow", p.banks, n);
     }
     if (!x->failed && n < 100) { /* the number of banks is known now */
-        x->p[head + 4] = (char)('0' + n / 10);
-        x->p[head + 5] = (char)('0' + n % 10);
+        x->out.v[head + 4] = (char)('0' + n / 10);
+        x->out.v[head + 5] = (char)('0' + n % 10);
     }
     g_put_at(x, line, "%.0f %.0f %.0f", p.id, p.main, p.services);
     return true;
