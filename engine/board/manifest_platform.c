@@ -262,7 +262,8 @@ static bool read_io(reader_t *r, bool full, uint32_t procs)
     io_row_t row = {.procs = procs};
     tw_platform_t *p = r->p;
     const unsigned errors = r->d->errors;
-    char *body = open_named(r, &text, path, sizeof path, r->lenient ? "nothing is known of this IO but its name" : NULL);
+    char *body =
+        open_named(r, &text, path, sizeof path, r->lenient ? "nothing is known of this IO but its name" : NULL);
     if (r->d->errors != errors) {
         return false;
     }

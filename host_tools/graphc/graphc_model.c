@@ -1,5 +1,5 @@
 /* graphc_model.c - the model's memory, its node table and its diagnostics. Knows no pass. */
-#include "host_tools/graphc/graphc_middle.h"
+#include "host_tools/graphc/graphc_priv.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
