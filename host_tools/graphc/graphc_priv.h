@@ -80,7 +80,8 @@ typedef struct g_io {
     uint16_t hwid;
     uint8_t format; /* id in the text, index after parse */
     bool has_hwid;
-    uint32_t arc; /* after resolve */
+    bool setting_given; /* setting[] is the text's word, zeros too */
+    uint32_t arc;       /* after resolve */
     const tw_io_manifest_t *manifest;
     bool placed; /* buffer_vid and buffer_at are the text's word */
     uint8_t buffer_vid;
