@@ -277,6 +277,8 @@ uint32_t g_find_node(const g_model_t *m, uint32_t scope, const g_slice_t *type, 
 bool g_enter_node(g_model_t *m, uint32_t index);
 /** "scope.name" in what a symbol holds: the scope's name is cut first. */
 void g_mangle(char *to, const char *scope, const char *name);
+/** Node type of the platform, or NULL. */
+const tw_node_manifest_t *g_find_type(const g_model_t *m, const char *name, size_t n);
 void g_model_free(g_model_t *m);
 
 /* ---- passes: true when they added no error ---------------------------------- */

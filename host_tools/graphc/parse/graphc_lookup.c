@@ -1,5 +1,4 @@
 /* graphc_lookup.c - numbers and names of the texts to indexes of the model, when all was read. Knows no tag. */
-#include "host_tools/graphc/middle/graphc_middle.h"
 #include "host_tools/graphc/parse/graphc_parse_priv.h"
 #include <stdio.h>
 
