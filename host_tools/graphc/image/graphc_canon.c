@@ -55,7 +55,9 @@ static bool take_value(values_t *to, const uint8_t *from, uint32_t bytes, uint32
             return false;
         }
     }
-    memset(to->v + to->n, 0, *at - to->n);
+    if (*at > to->n) {
+        memset(to->v + to->n, 0, *at - to->n);
+    }
     if (bytes > 0) {
         memcpy(to->v + *at, from, bytes);
     }

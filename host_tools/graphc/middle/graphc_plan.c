@@ -68,24 +68,50 @@ static uint32_t arc_align(const g_arc_t *a)
     return (a->flush & 1u) != 0 ? 32 : 8;
 }
 
-/* The smallest buffer in which frames of both sizes never block one another: with less, the producer would find no
- * room for its frame beside what is too little for the consumer's. One frame where one divides the other. */
-static double least_bytes(uint32_t from, uint32_t to)
+static uint32_t common_divisor(uint32_t a, uint32_t b)
 {
-    uint32_t a = from, b = to;
     while (b != 0) {
         const uint32_t rest = a % b;
         a = b;
         b = rest;
     }
-    return (double)from + (double)to - (double)a;
+    return a;
+}
+
+/* Samples by which an end of an arc moves data: a node that goes sample by sample takes and gives whole frames of
+ * one of its arcs, which may be part of a frame of another. A converter puts frames together inside. */
+static uint32_t step_of(const g_model_t *m, uint32_t node, uint32_t step)
+{
+    const g_node_t *n = node < m->n_nodes ? &m->nodes[node] : NULL;
+    if (n == NULL || strcmp(n->manifest->name, "arm_stream_converter") == 0) {
+        return step;
+    }
+    for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx; i++) {
+        const g_arc_t *a = &m->arcs[n->arcs[i]];
+        step = common_divisor(step, m->formats[i < n->rx ? a->to.format : a->from.format].samples);
+    }
+    return step;
+}
+
+/* The smallest buffer in which frames of both sizes never block one another: with less, the producer would find no
+ * room for its frame beside what is too little for the consumer's. One frame where all of it moves at once. */
+static double least_bytes(const g_model_t *m, const g_arc_t *arc)
+{
+    const g_format_t *from = &m->formats[arc->from.format], *to = &m->formats[arc->to.format];
+    uint32_t step = common_divisor(from->frame_bytes, to->frame_bytes);
+    if (from->samples != 0 && from->frame_bytes % from->samples == 0 && from->ts == 0) {
+        const uint32_t instant = from->frame_bytes / from->samples;
+        const uint32_t samples = step_of(m, arc->to.node, step_of(m, arc->from.node, from->samples));
+        step = common_divisor(step, samples * instant);
+    }
+    return (double)from->frame_bytes + (double)to->frame_bytes - (double)step;
 }
 
 static void size_arc(g_model_t *m, g_arc_t *a)
 {
     const uint32_t from = m->formats[a->from.format].frame_bytes, to = m->formats[a->to.format].frame_bytes;
     const uint32_t frame = tw_max_u32(from, to);
-    const double flows = least_bytes(from, to);
+    const double flows = least_bytes(m, a);
     const double size = ceil(a->jitter * frame), fill = (double)a->delay * from;
     const double bytes = (size < flows ? flows : size) + fill;
     if (bytes > 4e9 || fill > G_PARAMS_MAX) {
