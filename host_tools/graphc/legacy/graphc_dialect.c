@@ -11,16 +11,6 @@ static bool is_number(const tw_tok_t *tok)
     return tw_tok_num(tok, &v);
 }
 
-static bool is_listed(const tw_tok_t *tok, const char *const *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (tw_tok_is(tok, words[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void look_at_era(seen_t *s, tw_text_t t, const tw_tok_t *tag)
 {
     static const char *const later[] = {"format_index",    "arc_nodes",       "stream_io_graph", "node_script_code",
@@ -30,8 +20,8 @@ static void look_at_era(seen_t *s, tw_text_t t, const tw_tok_t *tag)
     tw_tok_t first, second;
     const bool more = tw_text_tok(&t, &first);
     const bool two = more && tw_text_tok(&t, &second);
-    s->later |= is_listed(tag, later, TW_COUNT(later));
-    s->positional |= (is_listed(tag, positional, TW_COUNT(positional)) || tw_tok_is(tag, "arc")) && !more;
+    s->later |= g_is_one_of(tag, later, TW_COUNT(later));
+    s->positional |= (g_is_one_of(tag, positional, TW_COUNT(positional)) || tw_tok_is(tag, "arc")) && !more;
     if (two && (tw_tok_is(tag, "arc_input") || tw_tok_is(tag, "arc_output"))) {
         s->later |= is_number(&second);
     }

@@ -48,6 +48,15 @@ void g_put_line(g_trans_t *x)
     add_bytes(x, x->t.bol, (size_t)(x->t.eol - x->t.bol), x->t.line | TW_LINE_SAME);
 }
 
+void g_put_comment(g_trans_t *x)
+{
+    tw_tok_t tok = {x->t.bol, 0, 0};
+    tw_text_t t = x->t;
+    t.p = t.bol;
+    (void)tw_text_peek(&t, &tok);
+    g_put(x, "; %.*s", (int)(x->t.eol - tok.p), tok.p);
+}
+
 /* ---- text being read ------------------------------------------------------------------- */
 
 /* Lines from `bol` to the line being read: blank or comment, so they go as they are. */
@@ -72,6 +81,16 @@ bool g_next_line(g_trans_t *x)
     }
     put_skipped(x, bol, line);
     return found;
+}
+
+bool g_is_one_of(const tw_tok_t *tok, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (tw_tok_is(tok, words[i])) {
+            return true;
+        }
+    }
+    return false;
 }
 
 unsigned g_numbers(g_trans_t *x, double *v, unsigned max)

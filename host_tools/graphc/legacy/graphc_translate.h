@@ -50,12 +50,16 @@ __attribute__((format(printf, 2, 3))) void g_put(g_trans_t *x, const char *fmt, 
 __attribute__((format(printf, 3, 4))) void g_put_at(g_trans_t *x, unsigned line, const char *fmt, ...);
 /** The line being read, word for word. */
 void g_put_line(g_trans_t *x);
+/** The same as a comment, without the blanks before it. */
+void g_put_comment(g_trans_t *x);
 /** Leading comment and blank lines up to the next statement, kept; then that line. @return false at the end */
 bool g_next_line(g_trans_t *x);
 /** Numbers at the start of what is left of the line, at most `max`; what follows is comment. @return how many */
 unsigned g_numbers(g_trans_t *x, double *v, unsigned max);
 /** What is left of the line as a comment " ; text", or "". */
 const char *g_rest(const g_trans_t *x, char *to, size_t size);
+
+bool g_is_one_of(const tw_tok_t *tok, const char *const *words, size_t n);
 
 bool g_translate_e0(g_trans_t *x);
 bool g_translate_e1(g_trans_t *x);

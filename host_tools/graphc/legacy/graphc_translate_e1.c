@@ -9,22 +9,12 @@
 #include "host_tools/graphc/legacy/graphc_translate_e1.h"
 #include <stdio.h>
 
-static bool is_one_of(const tw_tok_t *tok, const char *const *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (tw_tok_is(tok, words[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 bool g_e1_closes(const tw_tok_t *tok)
 {
     static const char *const ends[] = {"top_header_end",          "path_end",      "paths_end", "format_end",
                                        "top_graph_interface_end", "arc_end",       "arcs_end",  "subgraph_end",
                                        "parameter_end",           "parameters_end"};
-    return tw_tok_is_end(tok) || is_one_of(tok, ends, TW_COUNT(ends));
+    return tw_tok_is_end(tok) || g_is_one_of(tok, ends, TW_COUNT(ends));
 }
 
 /* Ends of arcs also begin with graph_interface: then numbers follow. */
@@ -35,7 +25,7 @@ static bool opens(const tw_text_t *t, const tw_tok_t *tok)
     tw_text_t ahead = *t;
     tw_tok_t next;
     (void)tw_text_tok(&ahead, &next);
-    return is_one_of(tok, words, TW_COUNT(words)) ||
+    return g_is_one_of(tok, words, TW_COUNT(words)) ||
            (tw_tok_is(tok, "graph_interface") && !tw_text_peek(&ahead, &next));
 }
 

@@ -22,20 +22,11 @@ static bool is_name(const tw_tok_t *tok)
     return !tw_tok_num(tok, &v);
 }
 
-static void put_comment(g_trans_t *x)
-{
-    tw_tok_t tok = {x->t.bol, 0, 0};
-    tw_text_t t = x->t;
-    t.p = t.bol;
-    (void)tw_text_peek(&t, &tok);
-    g_put(x, "; %.*s", (int)(x->t.eol - tok.p), tok.p);
-}
-
 /* A tag that means nothing here. */
 static void drop(g_trans_t *x, const tw_tok_t *tag)
 {
     tw_text_warn(&x->t, tag, "%.*s has no counterpart, kept as a comment", (int)tag->n, tag->p);
-    put_comment(x);
+    g_put_comment(x);
 }
 
 static void rename_tag(g_trans_t *x, const char *tag)
@@ -113,16 +104,6 @@ static bool next_is_data(const g_trans_t *x)
            is_name(&type) && type.n >= 2 && memchr("iuhsf", type.p[0], 5) != NULL;
 }
 
-static bool is_one_of(const tw_tok_t *tok, const char *const *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (tw_tok_is(tok, words[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Lines to the end of the block, or the tag that opens another one, as comments. */
 static void comment_block(later_t *l)
 {
@@ -133,11 +114,11 @@ static void comment_block(later_t *l)
     tw_tok_t tok;
     while (g_next_line(l->x)) {
         (void)tw_text_peek(&l->x->t, &tok);
-        l->again = tw_tok_is_end(&tok) || is_one_of(&tok, tags, TW_COUNT(tags));
+        l->again = tw_tok_is_end(&tok) || g_is_one_of(&tok, tags, TW_COUNT(tags));
         if (l->again) {
             return;
         }
-        put_comment(l->x);
+        g_put_comment(l->x);
     }
 }
 
@@ -198,7 +179,7 @@ static void line(later_t *l)
         parameters(l);
     } else if (tw_tok_is(&tag, "script_register")) {
         registers(x);
-    } else if (is_one_of(&tag, dropped, TW_COUNT(dropped)) || is_fill_of_memory(&x->t, &tag)) {
+    } else if (g_is_one_of(&tag, dropped, TW_COUNT(dropped)) || is_fill_of_memory(&x->t, &tag)) {
         drop(x, &tag);
     } else if (tw_tok_is(&tag, "node_script_code") || (tw_tok_is(&tag, "script_code") && !next_is_data(x))) {
         statements(l, &tag);

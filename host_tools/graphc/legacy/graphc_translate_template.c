@@ -39,15 +39,6 @@ bool g_has_placeholder(const tw_text_t *line)
     return false;
 }
 
-static void put_comment(g_trans_t *x)
-{
-    tw_text_t t = x->t;
-    tw_tok_t tok;
-    t.p = t.bol;
-    (void)tw_text_peek(&t, &tok);
-    g_put(x, "; %.*s", (int)(x->t.eol - tok.p), tok.p);
-}
-
 /* ---- graphs ------------------------------------------------------------------------ */
 
 typedef struct filler {
@@ -100,7 +91,7 @@ static void other_code(filler_t *f, const tw_tok_t *tag)
     tw_tok_t tok;
     tw_text_warn(&f->x->t, tag, "the script has code already, this one is kept as comments");
     do {
-        put_comment(f->x);
+        g_put_comment(f->x);
         (void)tw_text_peek(&f->x->t, &tok);
     } while (!tw_tok_is_end(&tok) && g_next_line(f->x));
 }
@@ -124,7 +115,7 @@ static void graph_line(filler_t *f)
     }
     f->in_data = parameters || (f->in_data && !tw_tok_is_end(&tag));
     if (tw_tok_is(&tag, "..")) {
-        put_comment(f->x);
+        g_put_comment(f->x);
     } else if (code && f->has_code) {
         other_code(f, &tag);
     } else if (tw_tok_is(&tag, "script") && tw_text_peek(&line, &next) && !tw_tok_num(&next, &v)) {
@@ -183,7 +174,7 @@ bool g_translate_io_template(g_trans_t *x)
             tw_text_warn(&x->t, &tok, "no tag of an IO manifest: this line and those below it are kept as comments");
         }
         before = true;
-        put_comment(x);
+        g_put_comment(x);
     }
     return true;
 }

@@ -144,23 +144,18 @@ static bool read_words(reader_t *r, const char *text, size_t n)
 
 /* ---- layout ------------------------------------------------------------------------ */
 
-static uint32_t word(const tw_legacy_t *l, uint32_t at)
-{
-    return at < l->n ? l->w[at] : 0;
-}
-
 static void set_layout(tw_legacy_t *l, tw_legacy_layout_t layout, uint32_t header)
 {
     l->layout = layout;
-    l->n_formats = word(l, 1) & 31u;
-    l->n_ios = word(l, 1) >> 5 & 127u;
+    l->n_formats = tw_legacy_word(l, 1) & 31u;
+    l->n_ios = tw_legacy_word(l, 1) >> 5 & 127u;
     l->ios_at = header;
     l->formats_at = header + 2 * l->n_ios;
     l->scripts_at = l->formats_at + 3 * l->n_formats;
     if (layout == TW_LEGACY_FULL) {
-        l->script_words = word(l, 1) >> 12;
-        l->list_words = word(l, 2);
-        l->n_arcs = word(l, 3) & 0x7FFu;
+        l->script_words = tw_legacy_word(l, 1) >> 12;
+        l->list_words = tw_legacy_word(l, 2);
+        l->n_arcs = tw_legacy_word(l, 3) & 0x7FFu;
         l->nodes_at = l->scripts_at + l->script_words;
         l->arcs_at = l->nodes_at + l->list_words;
         l->rest_at = l->arcs_at + 4 * l->n_arcs;
@@ -193,7 +188,7 @@ static bool is_full(const tw_legacy_t *l)
 static bool mend_ios(reader_t *r)
 {
     tw_legacy_t *l = r->l;
-    const uint32_t ios = word(l, 1) >> 5 & 127u;
+    const uint32_t ios = tw_legacy_word(l, 1) >> 5 & 127u;
     for (uint32_t i = 0, at = 7; i < ios && at < l->n; i++, at += 2) {
         const bool odd =
             l->w[at] == 0xFFFFFFFFu && at + 1 < l->n && l->w[at + 1] >> 16 == 0xFFFF && l->w[at + 1] != 0xFFFFFFFFu;
@@ -239,8 +234,8 @@ static bool find_layout(reader_t *r)
 static void take_ios(tw_legacy_t *l)
 {
     for (uint32_t i = 0; i < l->n_ios; i++) {
-        const uint32_t at = l->ios_at + 2 * i, w = word(l, at);
-        l->ios[i] = (tw_legacy_io_t){.word = at, .number = i, .arc = 0x7FF, .setting = word(l, at + 1)};
+        const uint32_t at = l->ios_at + 2 * i, w = tw_legacy_word(l, at);
+        l->ios[i] = (tw_legacy_io_t){.word = at, .number = i, .arc = 0x7FF, .setting = tw_legacy_word(l, at + 1)};
         l->ios[i].used = w != 0xFFFFFFFFu && at < l->n;
         if (l->ios[i].used) {
             l->ios[i].arc = w & 0x7FFu;
@@ -256,12 +251,12 @@ static void take_formats(tw_legacy_t *l)
 {
     for (uint32_t i = 0; i < l->n_formats; i++) {
         const uint32_t at = l->formats_at + 3 * i;
-        const uint32_t rate = word(l, at + 1) & ~31u;
+        const uint32_t rate = tw_legacy_word(l, at + 1) & ~31u;
         l->formats[i] = (tw_legacy_format_t){.word = at,
-                                             .raw = word(l, at) >> 25,
-                                             .frame_bytes = word(l, at) & 0x1FFFFFFu,
-                                             .channels = (word(l, at + 1) & 31u) + 1,
-                                             .specific = word(l, at + 2)};
+                                             .raw = tw_legacy_word(l, at) >> 25,
+                                             .frame_bytes = tw_legacy_word(l, at) & 0x1FFFFFFu,
+                                             .channels = (tw_legacy_word(l, at + 1) & 31u) + 1,
+                                             .specific = tw_legacy_word(l, at + 2)};
         memcpy(&l->formats[i].rate_hz, &rate, sizeof rate);
     }
 }
@@ -287,25 +282,25 @@ static uint32_t take_node(const reader_t *r, uint32_t at, uint32_t words, tw_leg
 {
     const tw_legacy_t *l = r->l;
     const uint32_t end = tw_min_u32(l->n, l->arcs_at - 1);
-    *n = (tw_legacy_node_t){.word = at, .index = word(l, at) & 0x3FFu, .rest = word(l, at) >> 12};
-    n->n_arcs = word(l, at) >> 10 & 3u;
+    *n = (tw_legacy_node_t){.word = at, .index = tw_legacy_word(l, at) & 0x3FFu, .rest = tw_legacy_word(l, at) >> 12};
+    n->n_arcs = tw_legacy_word(l, at) >> 10 & 3u;
     n->memory = at + 1 + (n->n_arcs + 1) / 2;
     if (n->memory >= end) {
         return 0;
     }
     for (uint32_t i = 0; i < n->n_arcs; i++) {
-        const uint32_t half = word(l, at + 1 + i / 2) >> 16 * (i % 2) & 0xFFFFu;
+        const uint32_t half = tw_legacy_word(l, at + 1 + i / 2) >> 16 * (i % 2) & 0xFFFFu;
         n->arcs[i].arc = half & 0x7FFu;
         n->arcs[i].tx = (half >> 11 & 1u) != 0;
         n->arcs[i].rest = half >> 12;
     }
     n->memory_words = words;
-    n->n_memory = word(l, n->memory) >> (words == 1 ? 27 : 29) & 7u;
+    n->n_memory = tw_legacy_word(l, n->memory) >> (words == 1 ? 27 : 29) & 7u;
     n->params = n->memory + words * n->n_memory;
     if (n->n_memory < 1 || n->n_memory > BLOCKS_MAX || n->params >= end) {
         return 0;
     }
-    n->n_params = word(l, n->params) & 0xFFFFu;
+    n->n_params = tw_legacy_word(l, n->params) & 0xFFFFu;
     take_name(n, &r->places[at]);
     return n->n_params < 1 || n->n_params > end - n->params ? 0 : n->params + n->n_params;
 }

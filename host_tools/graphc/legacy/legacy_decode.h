@@ -67,6 +67,12 @@ typedef struct tw_legacy {
     tw_legacy_arc_t *arcs;
 } tw_legacy_t;
 
+/** Word `at`, 0 behind the last one. */
+static inline uint32_t tw_legacy_word(const tw_legacy_t *l, uint32_t at)
+{
+    return at < l->n ? l->w[at] : 0;
+}
+
 /**
  * Take the 8-digit words "0x........" of a text, whatever stands around them; what follows "//" is comment.
  * @return false after an error in *d (no words, too many, a word of another length); *l is empty then

@@ -5,11 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-static uint32_t word(const tw_legacy_t *l, uint32_t at)
-{
-    return at < l->n ? l->w[at] : 0;
-}
-
 /* Words [at, end) as they are, runs of one value in one line. */
 static void say_raw(g_text_t *t, const tw_legacy_t *l, uint32_t at, uint32_t end)
 {
@@ -25,13 +20,13 @@ static void say_raw(g_text_t *t, const tw_legacy_t *l, uint32_t at, uint32_t end
 
 static void say_header(g_text_t *t, const tw_legacy_t *l)
 {
-    g_say(t, "header\n  000  %08X  destination in RAM\n", word(l, 0));
-    g_say(t, "  001  %08X  %u words of scripts, %u IOs, %u formats\n", word(l, 1), l->script_words, l->n_ios,
+    g_say(t, "header\n  000  %08X  destination in RAM\n", tw_legacy_word(l, 0));
+    g_say(t, "  001  %08X  %u words of scripts, %u IOs, %u formats\n", tw_legacy_word(l, 1), l->script_words, l->n_ios,
           l->n_formats);
-    g_say(t, "  002  %08X  %u words of node list\n", word(l, 2), l->list_words);
-    g_say(t, "  003  %08X  %u arcs\n", word(l, 3), word(l, 3) & 0x7FFu);
-    g_say(t, "  004  %08X  processors allowed, a bit each\n", word(l, 4));
-    g_say(t, "  005  %08X  memory use\n  006  %08X\n", word(l, 5), word(l, 6));
+    g_say(t, "  002  %08X  %u words of node list\n", tw_legacy_word(l, 2), l->list_words);
+    g_say(t, "  003  %08X  %u arcs\n", tw_legacy_word(l, 3), tw_legacy_word(l, 3) & 0x7FFu);
+    g_say(t, "  004  %08X  processors allowed, a bit each\n", tw_legacy_word(l, 4));
+    g_say(t, "  005  %08X  memory use\n  006  %08X\n", tw_legacy_word(l, 5), tw_legacy_word(l, 6));
 }
 
 static void say_io(g_text_t *t, const tw_legacy_t *l, const tw_legacy_io_t *io)
@@ -40,9 +35,9 @@ static void say_io(g_text_t *t, const tw_legacy_t *l, const tw_legacy_io_t *io)
         return;
     }
     if (!io->used) {
-        g_say(t, "  %03X  %08X  IO %u: not used\n", io->word, word(l, io->word), io->number);
+        g_say(t, "  %03X  %08X  IO %u: not used\n", io->word, tw_legacy_word(l, io->word), io->number);
     } else {
-        g_say(t, "  %03X  %08X  IO %u: %s, ", io->word, word(l, io->word), io->number, io->tx ? "tx" : "rx");
+        g_say(t, "  %03X  %08X  IO %u: %s, ", io->word, tw_legacy_word(l, io->word), io->number, io->tx ? "tx" : "rx");
         g_say(t, io->arc == 0x7FF ? "no arc" : "arc %u", io->arc);
         g_say(t, ", %s buffer, %s, other bits %05X\n", io->copy ? "copied" : "set",
               io->servant ? "servant" : "commander", io->rest);
