@@ -1,6 +1,6 @@
 /* Texts of other eras: what they become, what is told of them and where. The texts are in tests/golden/eras. */
 #include "tests/unit/lang_rig.h"
-#include "host_tools/graphc/graphc_translate.h"
+#include "host_tools/graphc/legacy/graphc_translate.h"
 
 #define FOLDER "tests/golden/eras/"
 
