@@ -250,6 +250,12 @@ static void run(amplifier_t *a, tw_xdm_t *data)
 
 /* ---- commands -------------------------------------------------------------------- */
 
+static tw_err_t memreq(const tw_format_t *const *fmt, uint32_t rx, uint32_t tx, uint32_t *extra, uint32_t *arc)
+{
+    (void)rx, (void)tx, (void)extra;
+    return tw_shape_memreq(&tw_node_amplifier, fmt, arc);
+}
+
 static tw_err_t reset(amplifier_t *a, const tw_node_reset_t *r, uint32_t cmd)
 {
     tw_shape_t in;
@@ -312,6 +318,7 @@ const tw_node_desc_t tw_node_amplifier = {
     .n_mem = 1,
     .mem = {{.a = sizeof(amplifier_t), .align = 8}},
     .run = amplifier,
+    .memreq = memreq,
     .params = params,
     .presets = 0x7, /* 0 = defaults, 1 = 0 dB, 2 = muted */
 };

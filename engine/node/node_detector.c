@@ -232,10 +232,19 @@ static void run(detector_t *d, tw_xdm_t *data)
 
 /* ---- commands --------------------------------------------------------------------- */
 
-/* Channels in blocks come in whole frames, so two such arcs must agree on the frame. */
+/* Channels in blocks come in whole frames: a frame of the other arc must be enough for one. */
 static bool frames_agree(const tw_shape_t *in, const tw_shape_t *out)
 {
-    return !in->blocks || !out->blocks || in->samples == out->samples;
+    return (!in->blocks || out->samples >= in->samples) && (!out->blocks || in->samples >= out->samples);
+}
+
+static tw_err_t memreq(const tw_format_t *const *fmt, uint32_t rx, uint32_t tx, uint32_t *extra, uint32_t *arc)
+{
+    tw_shape_t in;
+    tw_shape_t out;
+    (void)rx, (void)tx, (void)extra;
+    TW_TRY(tw_shape_pair(&tw_node_detector, fmt, arc, &in, &out));
+    return frames_agree(&in, &out) ? TW_OK : TW_E_IMG_ARC_FORMAT;
 }
 
 static tw_err_t reset(detector_t *d, const tw_node_reset_t *r, uint32_t cmd)
@@ -303,6 +312,7 @@ const tw_node_desc_t tw_node_detector = {
     .n_mem = 1,
     .mem = {{.a = sizeof(detector_t), .b = sizeof(float), .align = 8}},
     .run = detector,
+    .memreq = memreq,
     .params = params,
     .presets = ((uint64_t)1 << TW_COUNT(presets)) - 1,
 };

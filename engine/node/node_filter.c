@@ -293,6 +293,12 @@ static uint32_t run(filter_t *f, tw_xdm_t *data)
 
 /* ---- commands ------------------------------------------------------------------ */
 
+static tw_err_t memreq(const tw_format_t *const *fmt, uint32_t rx, uint32_t tx, uint32_t *extra, uint32_t *arc)
+{
+    (void)rx, (void)tx, (void)extra;
+    return tw_shape_memreq(&tw_node_filter, fmt, arc);
+}
+
 static tw_err_t reset(filter_t *f, const tw_node_reset_t *r, uint32_t cmd)
 {
     tw_shape_t in;
@@ -359,6 +365,7 @@ const tw_node_desc_t tw_node_filter = {
             {.a = WORK_BYTES(4), .align = 4, .type = 1},
         },
     .run = filter,
+    .memreq = memreq,
     .params = params,
     .validate = validate,
     .presets = PRESET_BITS,

@@ -34,8 +34,17 @@ typedef struct tw_shape {
 /** @return TW_OK, IMG_RAW (type not in `raw_mask`), IMG_FORMAT (channels, layout or time stamps not handled) */
 tw_err_t tw_shape_from(tw_shape_t *s, const tw_format_t *fmt, uint64_t raw_mask);
 /**
+ * Both arcs of a node with one in and one out that goes sample by sample: their rates are one.
+ * @param arc  out: the arc to look at when refused
+ * @return TW_OK, IMG_RAW, IMG_FORMAT, IMG_ARC_FORMAT (two rates)
+ */
+tw_err_t tw_shape_pair(const tw_node_desc_t *d, const tw_format_t *const *fmt, uint32_t *arc, tw_shape_t *in,
+                       tw_shape_t *out);
+/** tw_node_desc_t.memreq of a node whose samples go out as they came in: also IMG_ARC_FORMAT where shapes differ. */
+tw_err_t tw_shape_memreq(const tw_node_desc_t *d, const tw_format_t *const *fmt, uint32_t *arc);
+/**
  * What RESET of a node with one arc in and one out checks first: arc counts, both formats, preset.
- * @return TW_OK, IMG_NODE, IMG_RAW, IMG_FORMAT, PARAM_PRESET
+ * @return TW_OK, IMG_NODE, IMG_RAW, IMG_FORMAT, IMG_ARC_FORMAT, PARAM_PRESET
  */
 tw_err_t tw_shape_reset(const tw_node_desc_t *d, const tw_node_reset_t *r, uint32_t cmd, tw_shape_t *in,
                         tw_shape_t *out);

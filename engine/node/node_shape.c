@@ -21,12 +21,31 @@ tw_err_t tw_shape_from(tw_shape_t *s, const tw_format_t *fmt, uint64_t raw_mask)
     return TW_OK;
 }
 
+tw_err_t tw_shape_pair(const tw_node_desc_t *d, const tw_format_t *const *fmt, uint32_t *arc, tw_shape_t *in,
+                       tw_shape_t *out)
+{
+    *arc = 0;
+    TW_TRY(tw_shape_from(in, fmt[0], d->raw_mask));
+    *arc = 1;
+    TW_TRY(tw_shape_from(out, fmt[1], d->raw_mask));
+    const bool one_rate = fmt[0]->rate_hz >= fmt[1]->rate_hz && fmt[0]->rate_hz <= fmt[1]->rate_hz;
+    return one_rate ? TW_OK : TW_E_IMG_ARC_FORMAT;
+}
+
+tw_err_t tw_shape_memreq(const tw_node_desc_t *d, const tw_format_t *const *fmt, uint32_t *arc)
+{
+    tw_shape_t in;
+    tw_shape_t out;
+    TW_TRY(tw_shape_pair(d, fmt, arc, &in, &out));
+    return tw_shape_same(&in, &out) ? TW_OK : TW_E_IMG_ARC_FORMAT;
+}
+
 tw_err_t tw_shape_reset(const tw_node_desc_t *d, const tw_node_reset_t *r, uint32_t cmd, tw_shape_t *in,
                         tw_shape_t *out)
 {
+    uint32_t arc;
     TW_TRY(r->rx == 1 && r->tx == 1 ? TW_OK : TW_E_IMG_NODE);
-    TW_TRY(tw_shape_from(in, r->fmt[0], d->raw_mask));
-    TW_TRY(tw_shape_from(out, r->fmt[1], d->raw_mask));
+    TW_TRY(tw_shape_pair(d, r->fmt, &arc, in, out));
     return d->presets >> tw_bits(cmd, TW_CMD_PRESET) & 1 ? TW_OK : TW_E_PARAM_PRESET;
 }
 

@@ -147,6 +147,17 @@ void g_mangle(char *to, const char *scope, const char *name)
     }
 }
 
+const tw_node_manifest_t *g_find_type(const g_model_t *m, const char *name, size_t n)
+{
+    const tw_platform_t *p = m->platform;
+    for (unsigned i = 0; i < p->n_nodes; i++) {
+        if (strlen(p->nodes[i].name) == n && memcmp(p->nodes[i].name, name, n) == 0) {
+            return &p->nodes[i];
+        }
+    }
+    return NULL;
+}
+
 void g_model_free(g_model_t *m)
 {
     for (uint32_t i = 0; i < m->n_texts; i++) {

@@ -80,7 +80,8 @@ typedef struct g_io {
     uint16_t hwid;
     uint8_t format; /* id in the text, index after parse */
     bool has_hwid;
-    uint32_t arc; /* after resolve */
+    bool setting_given; /* setting[] is the text's word, zeros too */
+    uint32_t arc;       /* after resolve */
     const tw_io_manifest_t *manifest;
     bool placed; /* buffer_vid and buffer_at are the text's word */
     uint8_t buffer_vid;
@@ -276,6 +277,8 @@ uint32_t g_find_node(const g_model_t *m, uint32_t scope, const g_slice_t *type, 
 bool g_enter_node(g_model_t *m, uint32_t index);
 /** "scope.name" in what a symbol holds: the scope's name is cut first. */
 void g_mangle(char *to, const char *scope, const char *name);
+/** Node type of the platform, or NULL. */
+const tw_node_manifest_t *g_find_type(const g_model_t *m, const char *name, size_t n);
 void g_model_free(g_model_t *m);
 
 /* ---- passes: true when they added no error ---------------------------------- */

@@ -289,9 +289,11 @@ static void test_S0_L254_the_domain_is_a_name_or_code_and_the_rate_a_number(void
 static void test_S0_L232_a_frame_is_all_channels_and_the_time_stamp(void **state)
 {
     (void)state;
-    static const char text[] = "format 0\nformat_nbchan 2\nformat_time_stamp 1\nformat_time_stamp_size 1\n"
-                               "format_frame_length 100\nformat_sampling_rate 48000\n"
-                               "stream_io 0\nstream_io_hwid 0\nstream_io 1\nstream_io_hwid 9\n" NODE ARCS;
+    static const char text[] =
+        "format 0\nformat_nbchan 2\nformat_time_stamp 1\nformat_time_stamp_size 1\n"
+        "format_frame_length 100\nformat_sampling_rate 48000\n"
+        "stream_io 0\nstream_io_hwid 0\nstream_io 1\nstream_io_hwid 9\nnode arm_stream_split 0\n_end_\n"
+        "arc_input 0 arm_stream_split 0 0 0\narc_output 1 arm_stream_split 0 1 0\n";
     tw_graphc_out_t out;
     if (!compile(text, &out)) {
         fail_msg("%s", diags.rows[0].text);

@@ -186,7 +186,8 @@ static const struct {
      " format_2d_width 640\n format_2d_border 2\n format_frame_length 4\n format_nbchan 2\n format_interleaving "
      "1\nformat 2\n format_domain motion\n"
      " format_motion_mapping 5\n format_frame_length 2\n"
-     "stream_io 0\n stream_io_hwid 0\nstream_io 1\n stream_io_hwid 9\n" AMP ENDS,
+     "stream_io 0\n stream_io_hwid 0\nstream_io 1\n stream_io_hwid 9\nnode arm_stream_split 0\n_end_\n"
+     "arc_input 0 arm_stream_split 0 0 0\narc_output 1 arm_stream_split 0 1 0\n",
      "    format_sampling_rate 44100.5\n"},
     {"a period",
      "format 0\n format_frame_length 2\n format_sampling_period h 3\nstream_io 0\n stream_io_hwid 0\n"
@@ -196,6 +197,8 @@ static const struct {
      "format 0\n format_frame_length 96\n format_sampling_rate 48000\nstream_io 0\n stream_io_hwid 4\n"
      "stream_io 1\n stream_io_hwid 9\n stream_io_setting1 1 2 0xFFFFFFFF\n" AMP ENDS,
      "stream_io_setting1 0x1 0x2 0xFFFFFFFF\n"},
+    {"settings of an IO with options that are all the first", IO " stream_io_setting1 0\n" AMP ENDS,
+     "stream_io_setting1 0x0\n"},
     {"settings of an IO with options", IO " stream_io_setting1 5\n" AMP ENDS, "stream_io_setting1 0x5\n"},
     {"set buffer", IO AMP "arc_input 0 arm_stream_amplifier 0 0 0 0 0 H\narc_output 1 arm_stream_amplifier 0 1 0\n",
      "arc_input 0 arm_stream_amplifier 0 0 0 0 0 H\n"},
@@ -453,12 +456,12 @@ static void say_graph(writer_t *w)
     say_arc_tags(w);
     for (unsigned i = n; i-- > 1;) {
         say(w, "arc arm_stream_%s %u 1 %u arm_stream_%s %u 0 %u\n", types[type[i - 1]], i - 1, out[i - 1],
-            types[type[i]], i, dice(4));
+            types[type[i]], i, out[i]);
         say_arc_tags(w);
     }
     const unsigned tap = dice(n);
     say(w, "arc_output 2 arm_stream_%s %u 1 %u\n", types[type[tap]], tap, out[tap]);
-    say(w, "arc_input 3 arm_stream_%s 0 0 %u\n", types[type[0]], dice(4));
+    say(w, "arc_input 3 arm_stream_%s 0 0 %u\n", types[type[0]], out[0]);
     say_arc_tags(w);
 }
 

@@ -310,11 +310,54 @@ static void frames_that_fit_a_block_lose_nothing(void **state)
     }
 }
 
+/* Formats of one node's two arcs; the IOs have a format of their own, converters stand between. */
+static void what_a_node_cannot_join_is_refused_by_the_compiler(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type, *in, *out;
+        bool good;
+    } rows[] = {
+        {"filter", "S16\n format_frame_length 192", "S16\n format_frame_length 64", true},
+        {"filter", "S16\n format_frame_length 192", "FP32\n format_frame_length 384", false},
+        {"amplifier", "S16\n format_frame_length 192", "S16\n format_frame_length 192\n format_interleaving 1", false},
+        {"amplifier", "S16\n format_frame_length 192", "S16\n format_frame_length 192\n format_sampling_rate 16000",
+         false},
+        {"detector", "S16\n format_frame_length 192", "FP32\n format_frame_length 128", true},
+        {"detector", "S16\n format_frame_length 192\n format_interleaving 1", "S16\n format_frame_length 384", true},
+        {"detector", "S16\n format_frame_length 192\n format_interleaving 1", "S16\n format_frame_length 96", false},
+        {"detector", "S16\n format_frame_length 96", "S16\n format_frame_length 192\n format_interleaving 1", false},
+    };
+    for (size_t i = 0; i < TW_COUNT(rows); i++) {
+        char text[1024];
+        snprintf(text, sizeof text,
+                 "format 0\n format_frame_length 192\n format_nbchan 2\n format_sampling_rate 48000\n"
+                 "format 1\n format_nbchan 2\n format_sampling_rate 48000\n format_raw_data %s\n"
+                 "format 2\n format_nbchan 2\n format_sampling_rate 48000\n format_raw_data %s\n"
+                 "stream_io 0\n stream_io_hwid 4\nstream_io 1\n stream_io_hwid 6\nnode arm_stream_%s 0\n_end_\n"
+                 "arc_input 0 arm_stream_%s 0 0 1\narc_output 1 arm_stream_%s 0 1 2\n",
+                 rows[i].in, rows[i].out, rows[i].type, rows[i].type, rows[i].type);
+        const tw_text_source_t src = {text, read_text};
+        tw_graphc_out_t out = {0};
+        const bool ok = g_compile("g.txt", &(tw_graphc_opts_t){0}, &platform, &src, &out);
+        if (ok != rows[i].good || (!ok && strstr(out.diags.rows[0].text, "does not convert") == NULL)) {
+            tw_diags_print(&out.diags, stderr, false);
+            fail_msg("row %u, %s", (unsigned)i, rows[i].type);
+        }
+        if (ok) {
+            run_graph(text, &out);
+            assert_true(seen.n_out[0] > BLOCKS * 48);
+        }
+        tw_graphc_free(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_of_any_lengths_never_block_one_another),
         cmocka_unit_test(frames_that_fit_a_block_lose_nothing),
+        cmocka_unit_test(what_a_node_cannot_join_is_refused_by_the_compiler),
     };
     return cmocka_run_group_tests(tests, read_platform, free_platform);
 }

@@ -31,15 +31,15 @@ static const char rich[] =
     "_end_\n_end_\n"
     "node arm_stream_filter 1\n node_map_hwblock 1 3\n node_parameters\n 3 u8; 0 2 0\n 10 f32; 1 0 0 0 0 1 0 0 0 0\n "
     "_end_\n_end_\n"
-    "node arm_stream_detector 0\n_end_\n"
+    "node arm_stream_split 0\n_end_\n"
     "node arm_stream_script 1\n script_code\n 1 h16; C000\n _end_\n_end_\n"
     "arc_section\n"
     "arc_output 5 arm_stream_amplifier 3 1 7 H\n arc_flow_error 2 1\n arc_flush 3\n"
     "arc_input 4 arm_stream_filter 1 0 7 0 7\n"
     "arc arm_stream_filter 1 1 7 arm_stream_amplifier 3 0 7\n arc_jitter_ctrl 1.26\n arc_delay 2\n arc_debug_cmd 10\n"
     " arc_debug_reg 3\n arc_debug_page 2\n arc_crumbs 1 2\n arc_script 0\n arc_flow_error 3 0\n"
-    "arc_input 6 arm_stream_detector 0 0 2\n arc_flow_error 1\n arc_map_hwblock 1\n"
-    "arc_output 8 arm_stream_detector 0 1 2\n";
+    "arc_input 6 arm_stream_split 0 0 2\n arc_flow_error 1\n arc_map_hwblock 1\n"
+    "arc_output 8 arm_stream_split 0 1 2\n";
 
 static tw_graphc_out_t out;
 
@@ -158,7 +158,7 @@ static void ios_say_what_text_and_manifest_say(void **state)
     assert_int_equal(w(io + 96 + 4), 4 | 1 << 16);
 }
 
-/* Declared amplifier, filter, detector, script; arc 2 is delayed, so the amplifier need not wait. */
+/* Declared amplifier, filter, split, script; arc 2 is delayed, so the amplifier need not wait. */
 static void nodes_are_in_schedule_order_with_their_words(void **state)
 {
     (void)state;
@@ -249,7 +249,7 @@ static void symbols_name_everything_in_order(void **state)
     } want[] = {
         {1, 0, "out/gain"},
         {1, 1, "filter.1"},
-        {1, 2, "detector.0"},
+        {1, 2, "split.0"},
         {1, 3, "script.1"},
         {2, 0, "out.io_platform_line_out_0"},
         {2, 1, "in.io_platform_audio_in_0"},

@@ -138,8 +138,9 @@ const char *dec_symbol(const dec_t *x, uint32_t kind, uint32_t index)
 /* ---- node types --------------------------------------------------------------------- */
 
 /* The platform's types first: its manifests number the ports. */
-static bool list_types(dec_t *x, const tw_platform_t *p)
+static bool list_types(dec_t *x)
 {
+    const tw_platform_t *p = x->platform;
     uint32_t n;
     const tw_node_desc_t *const *library = tw_node_catalogue(&n);
     const uint32_t of_platform = p != NULL ? p->n_nodes : 0;
@@ -296,6 +297,28 @@ static void one_format(dec_t *x, uint32_t i)
     }
 }
 
+/* Zeros are a choice where the IO has options: without them the format would choose. */
+static bool has_options(const dec_t *x, uint32_t hwid)
+{
+    const tw_platform_t *p = x->platform;
+    for (unsigned i = 0; p != NULL && i < p->n_ios; i++) {
+        if (p->ios[i].hwid == hwid) {
+            return tw_settings_words(&p->ios[i]) > 0;
+        }
+    }
+    return p == NULL;
+}
+
+static void io_settings(dec_t *x, uint32_t at)
+{
+    const uint32_t word[3] = {dec_word(x, at, 2), dec_word(x, at, 3), dec_word(x, at, 4)};
+    if (word[1] != 0 || word[2] != 0) {
+        dec_put(x, "    stream_io_setting1 0x%X 0x%X 0x%X\n", word[0], word[1], word[2]);
+    } else if (word[0] != 0 || has_options(x, tw_bits(dec_word(x, at, 0), TW_I0_HWID))) {
+        dec_put(x, "    stream_io_setting1 0x%X\n", word[0]);
+    }
+}
+
 static void one_io(dec_t *x, uint32_t i)
 {
     const uint32_t at = tw_img_record(x->img, TW_SEC_IOS, i, TW_IO_WORDS);
@@ -306,12 +329,7 @@ static void one_io(dec_t *x, uint32_t i)
     }
     dec_put(x, "    stream_io_hwid %u\n", tw_bits(dec_word(x, at, 0), TW_I0_HWID));
     put_number(x, "stream_io_format", tw_bits(dec_word(x, at, 1), TW_I1_FORMAT), 0);
-    if (dec_word(x, at, 3) != 0 || dec_word(x, at, 4) != 0) {
-        dec_put(x, "    stream_io_setting1 0x%X 0x%X 0x%X\n", dec_word(x, at, 2), dec_word(x, at, 3),
-                dec_word(x, at, 4));
-    } else if (dec_word(x, at, 2) != 0) {
-        dec_put(x, "    stream_io_setting1 0x%X\n", dec_word(x, at, 2));
-    }
+    io_settings(x, at);
     if (dec_word(x, at, 7) != 0 && (x->flags & TW_DECOMPILE_PLAIN) == 0) {
         dec_put(x, "    stream_io_map_at %u %u\n", dec_word(x, at, 5) & 255u, dec_word(x, at, 6));
     }
@@ -356,14 +374,14 @@ static bool verify(const dec_t *x)
     return err == TW_OK;
 }
 
-static bool run(dec_t *x, const tw_platform_t *p)
+static bool run(dec_t *x)
 {
     x->n = tw_img_counts(x->img);
     /* no record needs more text than this a byte; records that lie on one another would */
     const size_t likely = 64 * (size_t)x->bytes + 65536;
     x->text_max = likely < TEXT_MAX ? likely : TEXT_MAX;
     const unsigned errors = x->d->errors;
-    if (read_names(x) && list_types(x, p) && name_nodes(x)) {
+    if (read_names(x) && list_types(x) && name_nodes(x)) {
         everything(x);
         if (x->failed) {
             tw_diag(x->d, false, x->file, 0, 0, "the text would have more than %zu bytes, or memory is out",
@@ -382,8 +400,8 @@ static bool run(dec_t *x, const tw_platform_t *p)
 bool g_decompile_made(const uint8_t *img, uint32_t n, const tw_platform_t *p, unsigned flags, char **text,
                       size_t *bytes, tw_diags_t *d)
 {
-    dec_t x = {.img = img, .bytes = n, .flags = flags, .file = "image", .d = d};
-    if (!run(&x, p)) {
+    dec_t x = {.img = img, .bytes = n, .flags = flags, .file = "image", .d = d, .platform = p};
+    if (!run(&x)) {
         free(x.text);
         return false;
     }

@@ -22,7 +22,8 @@ typedef struct dec {
     uint32_t bytes;
     tw_img_counts_t n;
     unsigned flags;
-    const char *file; /* for diagnostics */
+    const char *file;              /* for diagnostics */
+    const tw_platform_t *platform; /* NULL: not known */
     tw_diags_t *d;
     dec_type_t *types;
     uint32_t n_types;

@@ -2,7 +2,7 @@
  *
  *   format_index n                          format n
  *   arc_input io set [format] node ..       arc_input io node .. [set format]
- *   node_parameters TAG                     node_parameters, the TAG as its first data line
+ *   node_parameters TAG                     node_parameters, the TAG as its first data line; a label in scripts
  *   format_raw_data 3                       S16, under graph_dialect 2025
  *   node_script_code, script_code of statements, script_parameters, script_heap    comments
  *
@@ -13,6 +13,7 @@
 typedef struct later {
     g_trans_t *x;
     bool is_2025, again;
+    bool in_script; /* a script, or a node that is one */
 } later_t;
 
 static bool is_name(const tw_tok_t *tok)
@@ -78,12 +79,13 @@ static void io_arc(g_trans_t *x, const tw_tok_t *tag)
           end[1], end[2], other, quality ? " H" : "", g_rest(x, rest, sizeof rest));
 }
 
-/* A number where our label stands is the TAG. */
-static void parameters(g_trans_t *x)
+/* A number where our label stands is the TAG of a node's parameters; those of a script have no TAG. */
+static void parameters(later_t *l)
 {
+    g_trans_t *x = l->x;
     char rest[512];
     double tag;
-    if (g_numbers(x, &tag, 1) == 0) {
+    if (l->in_script || g_numbers(x, &tag, 1) == 0) {
         g_put_line(x);
         return;
     }
@@ -164,6 +166,9 @@ static void line(later_t *l)
     double year;
     (void)tw_text_tok(&x->t, &tag);
     const bool alone = !tw_text_peek(&x->t, &next), numeric = !alone && !is_name(&next);
+    if (tw_tok_is(&tag, "script") || tw_tok_is(&tag, "node")) {
+        l->in_script = tw_tok_is(&tag, "script") || (!alone && tw_tok_is(&next, "arm_stream_script"));
+    }
     if (tw_tok_is(&tag, "format_index")) {
         rename_tag(x, "format");
     } else if (tw_tok_is(&tag, "format_raw_data")) {
@@ -171,7 +176,7 @@ static void line(later_t *l)
     } else if (tw_tok_is(&tag, "arc_input") || tw_tok_is(&tag, "arc_output")) {
         io_arc(x, &tag);
     } else if (tw_tok_is(&tag, "node_parameters")) {
-        parameters(x);
+        parameters(l);
     } else if (tw_tok_is(&tag, "script_register")) {
         registers(x);
     } else if (g_is_one_of(&tag, dropped, TW_COUNT(dropped)) || is_fill_of_memory(&x->t, &tag)) {

@@ -144,7 +144,7 @@ static void check_settings(g_model_t *m, const g_io_t *io)
     }
 }
 
-/* No words, or zeros: the format's own choice among the options, and the defaults of the others. */
+/* No words: the format's own choice among the options, and the defaults of the others. */
 static void choose_settings(g_model_t *m, g_io_t *io)
 {
     const tw_io_manifest_t *x = io->manifest;
@@ -164,8 +164,7 @@ static void choose_settings(g_model_t *m, g_io_t *io)
 
 static void settle_settings(g_model_t *m, g_io_t *io)
 {
-    const bool given = (io->setting[0] | io->setting[1] | io->setting[2]) != 0;
-    if (!given) {
+    if (!io->setting_given) {
         choose_settings(m, io);
     } else if (tw_settings_words(io->manifest) > 0) { /* else they are the back end's own */
         check_settings(m, io);

@@ -33,8 +33,6 @@ bool g_check_format(g_model_t *m, g_format_t *f);
 
 /** Index of a format like this one, entered if there is none; G_NONE after an error at `pos`. */
 uint32_t g_format_like(g_model_t *m, const g_pos_t *pos, const g_format_t *f);
-/** Node type of the platform, or NULL. */
-const tw_node_manifest_t *g_find_type(const g_model_t *m, const char *name, size_t n);
 
 /** m->order and m->place. @return false after an error */
 bool g_schedule(g_model_t *m);

@@ -15,17 +15,6 @@ static const char *named_in_full(const tw_tok_t *tok, const char *const *names, 
     return NULL;
 }
 
-const tw_node_manifest_t *g_find_type(const g_model_t *m, const char *name, size_t n)
-{
-    const tw_platform_t *p = m->platform;
-    for (unsigned i = 0; i < p->n_nodes; i++) {
-        if (strlen(p->nodes[i].name) == n && memcmp(p->nodes[i].name, name, n) == 0) {
-            return &p->nodes[i];
-        }
-    }
-    return NULL;
-}
-
 /* What a type that the platform has not was meant to be, or NULL. */
 static const char *nearest_type(const g_model_t *m, const g_slice_t *type)
 {

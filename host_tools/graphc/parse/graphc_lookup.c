@@ -114,6 +114,22 @@ static void note_instance(g_model_t *m, const g_local_t *l, const g_slice_t *typ
     }
 }
 
+/* Is that spelling a node of this instance whose type the platform lacks? Resolve reports it at its declaration. */
+static bool misspelt_there(const g_model_t *m, const g_local_t *l, const char *near, uint32_t inst)
+{
+    const size_t n = strlen(near);
+    if (m->platform == NULL || g_find_type(m, near, n) != NULL) {
+        return false;
+    }
+    for (uint32_t i = l->first_node; i < l->end_node; i++) {
+        const g_node_t *x = &m->nodes[i];
+        if (x->inst == inst && x->type.n == n && memcmp(x->type.p, near, n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void look_up_end(g_parser_t *p, uint32_t scope, g_end_t *e)
 {
     g_model_t *m = p->m;
@@ -132,6 +148,9 @@ static void look_up_end(g_parser_t *p, uint32_t scope, g_end_t *e)
     const bool shown = m->diags->n < TW_COUNT(m->diags->rows); /* else it is only counted */
     const bool known =
         !shown || declared(m, l, &e->type) || nearest_node(p, scope, &e->type, near, sizeof near) == NULL;
+    if (!known && misspelt_there(m, l, near, e->inst)) {
+        return;
+    }
     g_error(m, &e->pos, "node %.*s %u is not declared%s%s%s", (int)e->type.n, e->type.p, e->inst,
             known ? "" : ", did you mean '", known ? "" : near, known ? "" : "'?");
     if (shown) {
@@ -208,8 +227,8 @@ static void check_numbers(g_model_t *m, const g_local_t *l)
     for (uint32_t i = l->first_script; i < l->end_script; i++) {
         const g_script_t *s = &m->scripts[i];
         if (s->id != G_NONE && s->id >= shared) {
-            g_error(m, &s->pos, "script %u, but there are %u shared scripts: they are numbered from 0 without gaps",
-                    s->id, shared);
+            g_error(m, &s->pos, "script %u, but the shared scripts are %u, numbered from 0 without gaps", s->id,
+                    shared);
             break;
         }
     }

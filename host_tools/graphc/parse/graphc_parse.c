@@ -206,6 +206,7 @@ static bool read_tag(g_parser_t *p)
     (void)tw_text_tok(p->t, &tok);
     p->tag = tok;
     const struct row *row = find_row(&tok);
+    p->unknown = row == NULL;
     if (row == NULL) {
         const char *near = tw_nearest(&tok, rows, TW_COUNT(rows), sizeof rows[0]);
         const bool comment = tok.p[0] == '#' || (tok.n > 1 && memcmp(tok.p, "//", 2) == 0);
@@ -270,6 +271,11 @@ static bool read_line(g_parser_t *p)
     }
     switch (p->lines) {
     case LINES_TAGS:
+        if (p->unknown && g_is_data(p->t)) {
+            p->lines = LINES_IGNORED; /* up to its _end_ */
+            tw_text_skip(p->t);
+            return true;
+        }
         break;
     case LINES_DATA:
     case LINES_SCRIPT:

@@ -60,6 +60,7 @@ bool g_read_stream_io_graph(g_parser_t *p)
 bool g_read_io_setting(g_parser_t *p)
 {
     g_io_t *io = &p->m->ios[p->m->n_ios - 1];
+    io->setting_given = true;
     for (unsigned i = 0; i < 3 && (i == 0 || g_more_number(p)); i++) {
         if (!g_take_u32(p, "setting", 0, 0xFFFFFFFF, &io->setting[i])) {
             return false;
@@ -83,5 +84,6 @@ bool g_interface_row(g_parser_t *p)
         return false;
     }
     io->format = (uint8_t)format_id;
-    return !g_more_number(p) || g_take_u32(p, "setting", 0, 0xFFFFFFFF, &io->setting[0]);
+    io->setting_given = g_more_number(p);
+    return !io->setting_given || g_take_u32(p, "setting", 0, 0xFFFFFFFF, &io->setting[0]);
 }

@@ -87,6 +87,7 @@ typedef struct g_parser {
     char paths[16][256];
     bool has_path[16];
     uint32_t script; /* being read, G_NONE none */
+    bool unknown;    /* the last tag was none: data below it are its block's */
     bool has_tag;    /* first byte of the parameters seen */
     g_code_t code;
     g_pos_t code_at;

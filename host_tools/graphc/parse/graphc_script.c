@@ -11,7 +11,7 @@
 #define FIRST_LABEL 64u /* of literal lines; code labels count from 0 */
 #define LABELS_MAX 64u
 
-/* Types of data lines as registers have them (tw_stype_t). Among the code, those of 16 bits are code. */
+/* Types of data lines as registers have them (tw_stype_t). Among the code, h16 is code. */
 static const struct {
     const char *name;
     uint8_t type, bytes;
@@ -84,7 +84,7 @@ bool g_code_line(g_parser_t *p)
     ahead.canon = NULL;
     (void)tw_text_tok(&ahead, &tok);
     (void)tw_text_peek(&ahead, &tok);
-    if (tok.n >= 3 && memcmp(tok.p + 1, "16", 2) == 0) {
+    if (tok.n >= 3 && memcmp(tok.p, "h16", 3) == 0) {
         return g_take_data(p, &p->data, &p->data_bytes, &p->data_cap) != NULL;
     }
     return literal_line(p, &tok);
