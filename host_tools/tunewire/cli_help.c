@@ -56,18 +56,28 @@ static void print_verb(FILE *f, const tw_verb_t *v)
     print_examples(f, v, "  ");
 }
 
-static void print_all(FILE *f)
+/* Verbs whose first word is that, or all; @return how many */
+static unsigned print_verbs(FILE *f, const char *first)
 {
     size_t n;
+    unsigned printed = 0;
     const tw_verb_t *v = cli_verbs(&n);
-    (void)fprintf(f, "usage: tunewire [-t URI] [--json] [--key FILE] [--timeout MS] VERB [ARGUMENT]...\n\nverbs:\n");
+    const size_t len = strlen(first);
     for (size_t i = 0; i < n; i++) {
-        if (!hidden(&v[i])) {
+        if (!hidden(&v[i]) && (len == 0 || (strncmp(v[i].name, first, len) == 0 && v[i].name[len] == ' '))) {
             char left[48];
             (void)snprintf(left, sizeof left, "%s %s", v[i].name, v[i].args);
             (void)fprintf(f, "  %-27s %s\n", left, v[i].summary);
+            printed++;
         }
     }
+    return printed;
+}
+
+static void print_all(FILE *f)
+{
+    (void)fprintf(f, "usage: tunewire [-t URI] [--json] [--key FILE] [--timeout MS] VERB [ARGUMENT]...\n\nverbs:\n");
+    (void)print_verbs(f, "");
     (void)fprintf(f, "\noptions:\n");
     print_options(f, "");
     (void)fprintf(f, "\ntunewire help VERB explains one and gives examples.\n");
@@ -86,6 +96,9 @@ int verb_help(tw_cli_t *cli)
 {
     int used = 0;
     const tw_verb_t *v = cli_find_verb(cli->args, cli->n_args, &used);
+    if (used == 0 && cli->n_args == 1 && cli->args[0][0] && print_verbs(cli->out, cli->args[0]) > 0) {
+        return CLI_OK;
+    }
     if (cli->n_args > used) {
         return cli_fail(cli, CLI_USAGE, cli->args[used], "tunewire help lists the verbs", "unknown verb");
     }

@@ -69,6 +69,15 @@ def test_every_example_of_every_help_works(device, clone):
     assert ran > 40
 
 
+@pytest.mark.parametrize("first", ["graph", "arc", "script"])
+def test_help_of_a_first_word_lists_what_may_follow(first):
+    listed = tool("help", first)
+    second = [line.split()[:2] for line in listed.stdout.splitlines()]
+    assert listed.returncode == 0 and len(second) > 2 and all(words[0] == first for words in second)
+    assert all(tool("help", *words).stdout.startswith("usage:") for words in second)
+    assert tool("help", first[:-1]).returncode == 2
+
+
 JSON = ["info", "nodes", "arcs", "params", "get amplifier.0", "set amplifier.0.gain_db=-6",
         "set filter.0 --lowpass 1kHz", "preset filter.0 1", "stop", "step 3", "start", "reset", "arc list", "arc read 1",
         "arc scope 1 --once",

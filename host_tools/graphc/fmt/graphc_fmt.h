@@ -31,8 +31,6 @@ typedef enum g_value { G_VALUE_TEXT, G_VALUE_NUMBER, G_VALUE_RAW, G_VALUE_UNIT, 
 
 /** A word in canonical form; hexadecimal numbers stay hexadecimal. */
 void g_fmt_word(g_text_t *b, const g_slice_t *w, g_value_t value);
-/** Words of an option set, braces or not, as "{i v v}". */
-void g_fmt_options(g_text_t *b, const g_slice_t *w, uint32_t n, g_value_t value);
 /** What the i-th argument is as a table's text describes it: "io node instance port format [H]". */
 g_value_t g_fmt_argument(const char *args, uint32_t i);
 /** Arguments of a tag, a blank before each. */

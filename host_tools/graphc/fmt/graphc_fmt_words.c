@@ -152,7 +152,8 @@ static bool is(const g_slice_t *w, const char *text)
     return strlen(text) == w->n && memcmp(text, w->p, w->n) == 0;
 }
 
-void g_fmt_options(g_text_t *b, const g_slice_t *w, uint32_t n, g_value_t value)
+/* Words of an option set, braces or not, as "{i v v}". */
+static void add_options(g_text_t *b, const g_slice_t *w, uint32_t n, g_value_t value)
 {
     const bool open = n > 0 && is(w, "{");
     const bool close = n > 0 && is(&w[n - 1], "}");
@@ -264,6 +265,6 @@ void g_fmt_args(g_text_t *b, const char *tag, const char *args, const g_slice_t 
     }
     if (before < n) {
         g_fmt_str(b, " ");
-        g_fmt_options(b, w + before, n - before, raw ? G_VALUE_RAW : G_VALUE_NUMBER);
+        add_options(b, w + before, n - before, raw ? G_VALUE_RAW : G_VALUE_NUMBER);
     }
 }

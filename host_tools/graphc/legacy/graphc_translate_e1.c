@@ -9,7 +9,8 @@
 #include "host_tools/graphc/legacy/graphc_translate_e1.h"
 #include <stdio.h>
 
-bool g_e1_closes(const tw_tok_t *tok)
+/* True for the words that close a section. */
+static bool closes(const tw_tok_t *tok)
 {
     static const char *const ends[] = {"top_header_end",          "path_end",      "paths_end", "format_end",
                                        "top_graph_interface_end", "arc_end",       "arcs_end",  "subgraph_end",
@@ -36,7 +37,7 @@ bool g_e1_row(g_e1_t *e, tw_tok_t *tok)
     }
     (void)tw_text_peek(&e->x->t, tok);
     e->again = opens(&e->x->t, tok);
-    return !e->again && !g_e1_closes(tok);
+    return !e->again && !closes(tok);
 }
 
 unsigned g_e1_numbers(g_e1_t *e, double *v, unsigned least, unsigned most, const char *what)
@@ -482,11 +483,11 @@ static void look_ahead(g_e1_t *e)
         double v;
         e->is_sub |= tw_tok_is(&g.word, "graph_interface") && !g.is_end;
         e->has_set |= tw_tok_is(&g.word, "S") || tw_tok_is(&g.word, "X");
-        if (in_sub && !tw_tok_num(&g.word, &v) && !g_e1_closes(&g.word) && n_subs < TW_COUNT(subs)) {
+        if (in_sub && !tw_tok_num(&g.word, &v) && !closes(&g.word) && n_subs < TW_COUNT(subs)) {
             subs[n_subs++] = (g_slice_t){g.word.p, g.word.n};
             in_sub = false;
         }
-        in_sub = (in_sub || tw_tok_is(&g.word, "subgraph")) && !g_e1_closes(&g.word);
+        in_sub = (in_sub || tw_tok_is(&g.word, "subgraph")) && !closes(&g.word);
         link(e, &before, &g);
         link(e, &g, &before);
         before = g;
@@ -510,7 +511,7 @@ static void section(g_e1_t *e, const tw_tok_t *tok)
         g_e1_node(e);
     } else if (tw_tok_is(tok, "arc")) {
         arc_rows(e);
-    } else if (!tw_tok_is(tok, "graph") && !g_e1_closes(tok)) {
+    } else if (!tw_tok_is(tok, "graph") && !closes(tok)) {
         g_put_line(e->x); /* the reader of our language says what it thinks of it */
     }
 }

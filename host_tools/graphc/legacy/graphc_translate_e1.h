@@ -24,8 +24,6 @@ typedef struct g_e1 {
 
 /** Next row of a section. @return false when the section is over, or the text */
 bool g_e1_row(g_e1_t *e, tw_tok_t *tok);
-/** True for the words that close a section. */
-bool g_e1_closes(const tw_tok_t *tok);
 /** Numbers of the row, missing ones 0. @return how many; 0 after an error naming `what` */
 unsigned g_e1_numbers(g_e1_t *e, double *v, unsigned least, unsigned most, const char *what);
 /** A section `node`. */

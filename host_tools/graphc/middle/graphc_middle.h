@@ -26,8 +26,6 @@ void g_check_connected(g_model_t *m);
  * @return false when the consumer can take the producer's frames as they are, cut or joined
  */
 bool g_differ(const g_format_t *a, const g_format_t *b, char *why, size_t size);
-/** Can frames of the format be cut and joined? */
-bool g_can_cut(const g_format_t *f);
 /** Samples, bytes and time stamp agree. @return false after an error */
 bool g_check_format(g_model_t *m, g_format_t *f);
 

@@ -39,7 +39,8 @@ bool g_check_format(g_model_t *m, g_format_t *f)
     return true;
 }
 
-bool g_can_cut(const g_format_t *f)
+/* Can frames of the format be cut and joined? */
+static bool can_cut(const g_format_t *f)
 {
     return f->ts == 0 && (f->interleave == 0 || f->channels == 1);
 }
@@ -95,7 +96,7 @@ bool g_differ(const g_format_t *a, const g_format_t *b, char *why, size_t size)
         item(&l, "%s to %s", tw_unit_text(a->unit), tw_unit_text(b->unit));
     }
     differ_in_time_stamp(&l, a, b);
-    if (l.n == 0 && a->frame_bytes != b->frame_bytes && !(g_can_cut(a) && g_can_cut(b))) {
+    if (l.n == 0 && a->frame_bytes != b->frame_bytes && !(can_cut(a) && can_cut(b))) {
         item(&l, "frames of %u to %u bytes, which cannot be cut", a->frame_bytes, b->frame_bytes);
     }
     return l.n > 0;

@@ -126,7 +126,8 @@ static const struct row *find_row(const tw_tok_t *tok)
     return NULL;
 }
 
-bool g_is_tag(const tw_tok_t *tok)
+/* Has graph_tags.def a row of that name, aliases too? */
+static bool is_tag(const tw_tok_t *tok)
 {
     return find_row(tok) != NULL;
 }
@@ -306,7 +307,7 @@ static bool read_line(g_parser_t *p)
     case LINES_NODE_NAME:
         return g_open_node(p);
     case LINES_SUBGRAPH:
-        if (p->sub_lines < 2 || !g_is_tag(&tok)) {
+        if (p->sub_lines < 2 || !is_tag(&tok)) {
             return g_subgraph_line(p);
         }
         p->lines = LINES_TAGS; /* the older text has no end there */

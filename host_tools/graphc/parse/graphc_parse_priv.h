@@ -131,8 +131,6 @@ bool g_script_data_open(g_parser_t *p);
 bool g_script_data_line(g_parser_t *p);
 /** Type of a data line as registers have it, and its size. */
 void g_data_type(const char *name, uint8_t *type, uint8_t *bytes);
-/** Name of such a type in the assembler. */
-const char *g_data_asm_type(uint8_t type);
 /** The record of a script ends: its code, literals and data become one. */
 bool g_script_end(g_parser_t *p);
 /** A data line of script_pool. */
@@ -161,8 +159,6 @@ bool g_more_number(const g_parser_t *p);
 void g_start(g_parser_t *p, g_in_t in);
 /** Read texts[index] next, as `name` calls it. @return false after an error */
 bool g_open_text(g_parser_t *p, const tw_tok_t *at, uint32_t index, const char *name);
-/** Row of graph_tags.def that the token names, aliases too. */
-bool g_is_tag(const tw_tok_t *tok);
 
 /* ---- files, graphc_files.c -------------------------------------------------------- */
 

@@ -31,7 +31,8 @@ void g_data_type(const char *name, uint8_t *type, uint8_t *bytes)
     }
 }
 
-const char *g_data_asm_type(uint8_t type)
+/* Name of a type of g_data_type() in the assembler. */
+static const char *asm_type(uint8_t type)
 {
     size_t i = 0;
     while (i + 1 < TW_COUNT(literal_types) && literal_types[i].type != type) {
@@ -273,7 +274,7 @@ static bool asm_put_data(g_parser_t *p, const g_script_data_t *d)
             return false;
         }
     }
-    n = snprintf(text, sizeof text, "%u %s;", d->bytes / d->size, g_data_asm_type(d->type));
+    n = snprintf(text, sizeof text, "%u %s;", d->bytes / d->size, asm_type(d->type));
     bool ok = asm_put_line(p, &d->pos, text, (uint32_t)n);
     p->asm_bytes -= ok; /* the line goes on */
     for (uint32_t i = 0; ok && i < d->bytes; i += d->size) {
