@@ -142,7 +142,8 @@ static bool read_length(reader_t *r)
 static bool skip_unit(reader_t *r, const char *unit)
 {
     tw_tok_t tok;
-    if (tw_text_peek(r->t, &tok) && tw_tok_is(&tok, unit)) {
+    const bool more = tw_text_peek(r->t, &tok);
+    if (more && (tw_tok_is(&tok, unit) || (strcmp(unit, "Hz") == 0 && tw_tok_is(&tok, "hertz")))) {
         (void)tw_text_tok(r->t, &tok);
     }
     return true;

@@ -3,6 +3,8 @@
  *   commander, frames of buffer, kind of RAM, processors, rx0tx1, raw, time stamp, length format, rate format,
  *   accuracy, then four lists with their default entry from 0: interleaving, channels, frame, rate
  *
+ * Texts of 2023 begin with one value more, "1 set0_copy1": arcs say this now, so it is read and forgotten.
+ *
  * What follows describes the device in words of its domain. It is not read, and a warning says so.
  */
 #include "engine/base/bytes.h"
@@ -105,10 +107,23 @@ static bool read_lists(reader_t *r)
     return read_rates(r);
 }
 
+bool tw_io_begins_with_copy(const tw_text_t *t)
+{
+    tw_text_t ahead = *t;
+    tw_tok_t tok;
+    ahead.canon = NULL;
+    return tw_text_line(&ahead) && tw_text_tok(&ahead, &tok) && tw_text_tok(&ahead, &tok) && tok.n > 4 &&
+           memcmp(tok.p, "set0", 4) == 0;
+}
+
 void tw_io_positional(tw_io_manifest_t *m, tw_text_t *t)
 {
     reader_t r = {.m = m, .row = {.t = t, .from_zero = true}};
     tw_tok_t tok;
+    uint8_t copy;
+    if (tw_io_begins_with_copy(t) && !tw_row_one(&r.row, "set 0 or copy 1", 1, &copy)) {
+        return;
+    }
     if (read_head(&r) && read_lists(&r) && tw_text_line(t)) {
         (void)tw_text_peek(t, &tok);
         if (!tw_tok_is_end(&tok) && !tw_tok_is(&tok, "_END_")) {

@@ -14,11 +14,13 @@ typedef struct head {
     tw_tok_t tok[LINES][TOKS];
     unsigned toks[LINES];
     unsigned n;
+    const char *end; /* of the text */
 } head_t;
 
 static void read_head(head_t *h, const char *text, size_t n)
 {
     tw_text_t t;
+    h->end = text + n;
     tw_text_open(&t, "", text, n, NULL);
     for (h->n = 0; h->n < LINES && tw_text_line(&t); h->n++) {
         unsigned *count = &h->toks[h->n];
@@ -137,6 +139,16 @@ static bool is_numbered_list(const head_t *h)
     return true;
 }
 
+/* "1 c; ..\x\": the list of files of 2023. What follows the ';' is no word to the reader of lines. */
+static bool is_folder_row(const head_t *h)
+{
+    const char *p = h->tok[0][1].p;
+    while (p < h->end && *p != '\n' && *p != '\\') {
+        p++;
+    }
+    return p < h->end && *p == '\\';
+}
+
 static tw_manifest_kind_t kind_of_numbers(const head_t *h)
 {
     const unsigned paths = after_paths(h);
@@ -145,7 +157,7 @@ static tw_manifest_kind_t kind_of_numbers(const head_t *h)
     }
     const unsigned a = numbers(h, 0), b = numbers(h, 1);
     if (h->toks[0] > 1 && tw_tok_is(&h->tok[0][1], "c")) {
-        return TW_KIND_NODE_POSITIONAL; /* "1 c; ARM" */
+        return is_folder_row(h) ? TW_KIND_OLDER : TW_KIND_NODE_POSITIONAL; /* "1 c; ARM" */
     }
     if (a == 2 && (b == 4 || b == 5) && numbers(h, 2) >= 1) {
         return TW_KIND_PLATFORM;
@@ -163,6 +175,27 @@ static tw_manifest_kind_t kind_of_numbers(const head_t *h)
 static bool is_memory_listing(const head_t *h)
 {
     return begins(first(h, 0), "ARC") && h->toks[0] > 1 && tw_tok_is(&h->tok[0][1], "@=");
+}
+
+/* A picture between C comments, then words of eight hexadecimal digits. */
+static bool is_drawn_listing(const head_t *h)
+{
+    for (unsigned i = 1; i < h->n && tw_tok_is(first(h, 0), "/*"); i++) {
+        if (begins(first(h, i), "0x") && first(h, i)->n == 10) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Lines "c text" are comments and a letter opens each section; or every line is data, also where names stand:
+ * "1 c; NAME" then "1 i8; 0"; or mnemonics of the script machine of 2023. */
+static bool is_older(const head_t *h)
+{
+    const bool letters = tw_tok_is(first(h, 0), "c") && tw_tok_is(first(h, 1), "c");
+    const bool sheet = begins(first(h, 0), "IO_stream_manifest");
+    const bool assembly = tw_tok_is(first(h, 0), "LITN") || tw_tok_is(first(h, 0), "PSHL");
+    return letters || sheet || assembly;
 }
 
 /* ---- texts that begin with a name --------------------------------------------- */
@@ -198,8 +231,11 @@ tw_manifest_kind_t tw_manifest_detect(const char *text, size_t n)
     if (h.n == 0) {
         return TW_KIND_EMPTY;
     }
-    if (begins(tok, "//") || (begins(tok, "0x") && tok->n == 10) || is_memory_listing(&h)) {
+    if (begins(tok, "//") || (begins(tok, "0x") && tok->n == 10) || is_memory_listing(&h) || is_drawn_listing(&h)) {
         return TW_KIND_LISTING;
+    }
+    if (is_older(&h)) {
+        return TW_KIND_OLDER;
     }
     if (is_graph_word(tok)) {
         return TW_KIND_GRAPH;

@@ -661,6 +661,11 @@ static bool expand(tw_text_t *t, const tw_tok_t *at, const char *what, const dou
             tw_text_error(t, at, "range %g step %g to %g of %s never ends", v[i], v[i + 1], v[i + 2], what);
             return false;
         }
+        if ((v[i + 2] - v[i]) / v[i + 1] >= (double)TW_COUNT(o->v)) {
+            tw_text_warn(t, at, "a range of more than %zu options for %s is taken as any", TW_COUNT(o->v), what);
+            *o = (tw_options_t){.any = 1, .n = 2, .v = {v[i], v[i + 2]}};
+            return true;
+        }
         for (unsigned k = 0;; k++) {
             const double x = v[i] + k * v[i + 1];
             if (x > v[i + 2] + v[i + 1] * 1e-9) {
@@ -689,6 +694,9 @@ bool tw_set_options(tw_text_t *t, const tw_tok_t *at, const char *what, const do
     if (idx < 0) {
         if (!expand(t, at, what, v + 1, n - 1, o)) {
             return false;
+        }
+        if (o->any) {
+            return true; /* too many to list */
         }
     } else {
         for (unsigned i = 1; i < n; i++) {

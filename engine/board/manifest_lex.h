@@ -45,6 +45,7 @@ typedef struct tw_text {
     /* Every token taken goes here, after a blank or, the first of a line, a newline. NULL: nowhere. */
     void (*canon)(void *ctx, const char *p, size_t n);
     void *canon_ctx;
+    bool print_only; /* nothing is made of the text: what no device can do is warned of */
 } tw_text_t;
 
 void tw_text_open(tw_text_t *t, const char *file, const char *text, size_t n, tw_diags_t *diags);
@@ -153,6 +154,8 @@ void tw_path_dir(char *out, size_t size, const char *path);
 
 /** Read one manifest. @return false after errors. Used by the platform reader and by tests. */
 bool tw_io_manifest_parse(tw_io_manifest_t *m, tw_text_t *t);
+/** True when the rows of a positional IO manifest, the next line being the first, begin with set 0 or copy 1. */
+bool tw_io_begins_with_copy(const tw_text_t *t);
 bool tw_node_manifest_parse(tw_node_manifest_t *m, tw_text_t *t);
 bool tw_procmap_parse(tw_platform_t *p, tw_text_t *t);
 /** tw_platform_read() from any source of texts. */

@@ -123,6 +123,17 @@ static bool read_architecture(reader_t *r)
     return true;
 }
 
+/* The opposite of node_steady_stream. */
+static bool read_variable_rate(reader_t *r)
+{
+    uint8_t variable;
+    if (!take_u8(r, "variable data rate", 0, 1, &variable)) {
+        return false;
+    }
+    r->m->steady = !variable;
+    return true;
+}
+
 static bool take_version(reader_t *r, uint16_t *to)
 {
     int64_t v;

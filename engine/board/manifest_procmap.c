@@ -39,6 +39,10 @@ bool tw_take_u32(tw_text_t *t, const char *what, uint32_t hi, uint32_t *v)
 bool tw_platform_add_bank(tw_platform_t *p, tw_text_t *t, const tw_tok_t *at, const tw_bank_manifest_t *b)
 {
     for (unsigned i = 0; i < p->n_banks; i++) {
+        if (p->banks[i].vid == b->vid && t->print_only) {
+            tw_text_warn(t, at, "VID %u is declared twice, which no graph can be compiled for", b->vid);
+            return true;
+        }
         if (p->banks[i].vid == b->vid) {
             tw_text_error(t, at, "VID %u is declared twice", b->vid);
             tw_diag_note(t->diags, t->file, p->banks[i].line, 0, "first declared here");

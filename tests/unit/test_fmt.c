@@ -86,6 +86,8 @@ static const struct {
     {"processor map", "1 1 2 sizes\n0 0 1 0 0 0 0 95526 10 flat\n0 10 0 2 0 0 0 1024 524288\n1 1 15 main\n",
      "1 1 2                        ; sizes\n0  0 1 0 0 0 0 95526     10  ; flat\n0 10 0 2 0 0 0  1024 524288\n1 1 15  "
      "; main\n"},
+    {"processor map with one VID for two banks", "1 1 2\n0 1 1 0 0 0 0 64 0\n0 1 1 0 0 0 0 64 64\n1 1 15\n",
+     "1 1 2\n0 1 1 0 0 0 0 64  0\n0 1 1 0 0 0 0 64 64\n1 1 15\n"},
     {"top manifest with processors, whose end goes",
      "1\n0 ./\n1 processors\n2\n0 8000 1 0 1 -1 all\n10 4000 1 0 1 -1\n1 1 1 0 15 1\n0 a.txt 1 mic\n0 n.txt 0 1 4\nend "
      "; x\n",

@@ -31,11 +31,11 @@ static void option_sets_mean_what_the_language_says(void **state)
         {"{0 5 6}", true, {.n = 2, .any = 1, .v = {5, 6}}},
         {"{-1 2 2 6}", true, {.n = 3, .v = {2, 4, 6}}},
         {"{-4 2 2 6 10 5 20}", true, {.n = 6, .def = 3, .v = {2, 4, 6, 10, 15, 20}}},
-        {"{4 5 6 7}", false, {0}},          /* default beyond the list */
-        {"{-7 2 2 6 10 5 20}", false, {0}}, /* default beyond the ranges */
-        {"{-1 2 2}", false, {0}},           /* no triplet */
-        {"{-1 2 0 6}", false, {0}},         /* a step that never arrives */
-        {"{-1 1 1 99}", false, {0}},        /* more than a set holds */
+        {"{4 5 6 7}", false, {0}},                               /* default beyond the list */
+        {"{-7 2 2 6 10 5 20}", false, {0}},                      /* default beyond the ranges */
+        {"{-1 2 2}", false, {0}},                                /* no triplet */
+        {"{-1 2 0 6}", false, {0}},                              /* a step that never arrives */
+        {"{-1 1 1 99}", true, {.any = 1, .n = 2, .v = {1, 99}}}, /* more than a set holds */
         {"{1 5 x}", false, {0}},
         {"{1 5 500}", false, {0}}, /* outside 0..100 */
         {"", false, {0}},

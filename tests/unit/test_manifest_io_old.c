@@ -51,6 +51,17 @@ static void what_the_old_form_says_otherwise_is_warned_of(void **state)
     assert_true(io.period_s.n == 2 && io.rate_hz.any && io.frame_length.any && d.n == 0);
 }
 
+static void rows_may_begin_with_set_or_copy(void **state)
+{
+    (void)state;
+    assert_true(parse("mic name\naudio_in domain\n1 set0_copy1 data\n0 commander\n0 buffer\n0 RAM\n1 processors\n"
+                      "0 rx0tx1\n17 raw\n0\n1 in samples\n0 Hz\n3\n0 0\n0 1\n0 1 2 4\n1 8000 16000\n"));
+    assert_true(d.n == 0 && io.commander == 0 && io.proc_mask == 1 && io.raw == TW_RAW_S16);
+    assert_true(io.frame_length.n == 3 && io.rate_hz.def == 1);
+    assert_false(parse("mic name\naudio_in domain\n2 set0_copy1 data\n"));
+    assert_string_equal(d.rows[0].text, "set 0 or copy 1 is 2, allowed 0..1");
+}
+
 static void wrong_rows_are_named(void **state)
 {
     (void)state;
@@ -82,6 +93,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_stand_for_tags),
         cmocka_unit_test(what_the_old_form_says_otherwise_is_warned_of),
+        cmocka_unit_test(rows_may_begin_with_set_or_copy),
         cmocka_unit_test(wrong_rows_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,6 +46,10 @@ static bool is(const tw_options_t *o, unsigned n, unsigned def, double first)
       "expected a value for node_use_dtcm")                                                                            \
     X(arc_format, 478, "node_use_arc_format", "", "0", m->push_format == 1, m->push_format == 0, "-1",                 \
       "node_use_arc_format is -1, allowed 0..1")                                                                       \
+    X(arc_format2, 0, "node_using_arc_format", "", "0", m->push_format == 1, m->push_format == 0, "-1",                \
+      "node_using_arc_format is -1, allowed 0..1")                                                                     \
+    X(variable, 0, "node_variable_rxtx_data_rate", "", "1", m->steady == 1, m->steady == 0, "2",                       \
+      "variable data rate is 2, allowed 0..1")                                                                         \
     X(library, 479, "node_mask_library", "", "15", m->services == 0, m->services == 15, "4294967296",                  \
       "node_mask_library is 4294967296, allowed 0..4294967295")                                                        \
     X(units, 480, "node_subtype_units", "", "VRMS", m->unit == 0, m->unit == 104, "FURLONG", "unknown unit 'FURLONG'") \
@@ -217,6 +221,16 @@ static void test_S0_L504_blocks_are_numbered_in_order(void **state)
         parse("ACME\nx\nnode_mem 0\nnode_mem 1\nnode_mem 2\nnode_mem 3\nnode_mem 4\nnode_mem 5\nnode_mem 6\n"));
 }
 
+static void a_range_too_wide_to_list_is_any(void **state)
+{
+    (void)state;
+    assert_true(parse("ACME\nx\nnode_arc 0\nnode_arc_frame_length {-1 1 1 512}\n"));
+    assert_true(node.arcs[0].frame_length.any && node.arcs[0].frame_length.v[1] == 512);
+    assert_false(parse("ACME\nx\nnode_arc 0\nnode_arc_frame_length {-1 -4 1 512}\n"));
+    assert_true(parse("ACME\nx\nnode_arc 0\nnode_arc_frame_length {-1 1 1 64}\n"));
+    assert_true(!node.arcs[0].frame_length.any && node.arcs[0].frame_length.n == 64);
+}
+
 /* "E x parameter from the graph": the factor is 1 unless the one-line form gives another. */
 static void test_S0_L500_e_counts_bytes_unless_scaled(void **state)
 {
@@ -322,6 +336,7 @@ int main(void)
         cmocka_unit_test(every_tag_has_its_default_takes_its_value_and_refuses_a_wrong_one),
         cmocka_unit_test(no_row_of_the_table_is_without_a_case),
         cmocka_unit_test(test_S0_L504_blocks_are_numbered_in_order),
+        cmocka_unit_test(a_range_too_wide_to_list_is_any),
         cmocka_unit_test(test_S0_L500_e_counts_bytes_unless_scaled),
         cmocka_unit_test(test_S0_L510_retention_and_speed_become_the_images_codes),
         cmocka_unit_test(test_S0_L505_the_short_block_is_size_retention_speed),

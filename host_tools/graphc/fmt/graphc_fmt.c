@@ -55,6 +55,7 @@ static bool take_manifest(job_t *j)
     t.map = j->map;
     t.canon = g_taken_word;
     t.canon_ctx = &j->taken;
+    t.print_only = true;
     const bool ok = top                       ? g_fmt_take_top(&t)
                     : j->kind == TW_KIND_NODE ? tw_node_manifest_parse(into, &t)
                     : j->kind == TW_KIND_IO   ? tw_io_manifest_parse(into, &t)
@@ -85,6 +86,7 @@ static bool take(job_t *j)
     case TW_KIND_IO_POSITIONAL:
     case TW_KIND_FILES:
     case TW_KIND_PLATFORM:
+    case TW_KIND_OLDER:
     case TW_KIND_DOCUMENT:
     case TW_KIND_COUNT:
         break;

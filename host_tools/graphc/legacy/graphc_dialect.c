@@ -25,6 +25,8 @@ static void look_at_era(seen_t *s, tw_text_t t, const tw_tok_t *tag)
     if (two && (tw_tok_is(tag, "arc_input") || tw_tok_is(tag, "arc_output"))) {
         s->later |= is_number(&second);
     }
+    /* "format_sampling_rate hertz 16000" */
+    s->later |= two && tw_tok_is(tag, "format_sampling_rate") && !is_number(&first) && is_number(&second);
 }
 
 g_dialect_t g_dialect(const char *text, size_t n)

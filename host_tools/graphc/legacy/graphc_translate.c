@@ -153,10 +153,12 @@ static translator_fn *translator(const char *text, size_t n)
     case TW_KIND_IO:
         return g_is_template(text, n) ? g_translate_io_template : NULL;
     case TW_KIND_IO_POSITIONAL:
+        return g_translate_io;
     case TW_KIND_TOP:
     case TW_KIND_TOP_PROCESSORS:
     case TW_KIND_PROCMAP:
     case TW_KIND_LISTING:
+    case TW_KIND_OLDER:
     case TW_KIND_DOCUMENT:
     case TW_KIND_COUNT:
         return NULL;

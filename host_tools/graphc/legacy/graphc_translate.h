@@ -56,6 +56,10 @@ void g_put_comment(g_trans_t *x);
 bool g_next_line(g_trans_t *x);
 /** Numbers at the start of what is left of the line, at most `max`; what follows is comment. @return how many */
 unsigned g_numbers(g_trans_t *x, double *v, unsigned max);
+/** The tag with its option set, unless that is the default; `raw`: of raw types, by name. */
+void g_put_set(g_trans_t *x, const char *tag, const tw_options_t *o, const tw_options_t *dflt, bool raw);
+/** The tag with its number, unless that is the default. */
+void g_put_number(g_trans_t *x, const char *tag, double v, double dflt);
 /** What is left of the line as a comment " ; text", or "". */
 const char *g_rest(const g_trans_t *x, char *to, size_t size);
 
@@ -65,6 +69,7 @@ bool g_translate_e0(g_trans_t *x);
 bool g_translate_e1(g_trans_t *x);
 bool g_translate_later(g_trans_t *x);
 bool g_translate_node(g_trans_t *x);
+bool g_translate_io(g_trans_t *x);
 bool g_translate_top(g_trans_t *x);
 bool g_translate_procmap(g_trans_t *x);
 bool g_translate_template(g_trans_t *x);

@@ -4,6 +4,8 @@
  *   arc_input io set [format] node ..       arc_input io node .. [set format]
  *   node_parameters TAG                     node_parameters, the TAG as its first data line; a label in scripts
  *   format_raw_data 3                       S16, under graph_dialect 2025
+ *   script NAME                             script 0, the NAME as a comment
+ *   format_sampling_rate hertz v            format_sampling_rate v, in Hz
  *   node_script_code, script_code of statements, script_parameters, script_heap    comments
  *
  * A text already written our way comes out as it was. */
@@ -93,6 +95,28 @@ static void parameters(later_t *l)
     g_put(x, "1 u8; %.10g", tag);
 }
 
+/* The unit may stand before the rate. */
+static void sampling_rate(g_trans_t *x)
+{
+    static const struct {
+        const char *unit;
+        double hz;
+    } units[] = {{"hertz", 1}, {"Hz", 1}, {"kHz", 1e3}, {"MHz", 1e6}};
+    char rest[512];
+    tw_tok_t unit;
+    double v;
+    const tw_text_t before = x->t;
+    const bool more = tw_text_tok(&x->t, &unit);
+    for (size_t i = 0; more && i < TW_COUNT(units); i++) {
+        if (tw_tok_is(&unit, units[i].unit) && g_numbers(x, &v, 1) == 1) {
+            g_put(x, "format_sampling_rate %.10g%s", v * units[i].hz, g_rest(x, rest, sizeof rest));
+            return;
+        }
+    }
+    x->t = before;
+    g_put_line(x);
+}
+
 /* ---- scripts ----------------------------------------------------------------------- */
 
 static bool next_is_data(const g_trans_t *x)
@@ -173,6 +197,11 @@ static void line(later_t *l)
         rename_tag(x, "format");
     } else if (tw_tok_is(&tag, "format_raw_data")) {
         raw_data(l);
+    } else if (tw_tok_is(&tag, "script") && !alone && !numeric) {
+        tw_text_warn(&x->t, &next, "scripts have numbers: '%.*s' is taken for script 0", (int)next.n, next.p);
+        g_put(x, "script 0 ; %.*s", (int)(x->t.eol - next.p), next.p);
+    } else if (tw_tok_is(&tag, "format_sampling_rate") && !alone && !numeric) {
+        sampling_rate(x);
     } else if (tw_tok_is(&tag, "arc_input") || tw_tok_is(&tag, "arc_output")) {
         io_arc(x, &tag);
     } else if (tw_tok_is(&tag, "node_parameters")) {

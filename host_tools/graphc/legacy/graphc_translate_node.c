@@ -24,7 +24,7 @@ static const char *set_text(const tw_options_t *o, bool raw, char *to, size_t si
     return to;
 }
 
-static void put_set(g_trans_t *x, const char *tag, const tw_options_t *o, const tw_options_t *dflt, bool raw)
+void g_put_set(g_trans_t *x, const char *tag, const tw_options_t *o, const tw_options_t *dflt, bool raw)
 {
     char text[SET_TEXT];
     if (o->any != dflt->any || o->n != dflt->n || o->def != dflt->def ||
@@ -35,7 +35,7 @@ static void put_set(g_trans_t *x, const char *tag, const tw_options_t *o, const 
 
 /* ---- parts ---------------------------------------------------------------------------- */
 
-static void put_number(g_trans_t *x, const char *tag, double v, double dflt)
+void g_put_number(g_trans_t *x, const char *tag, double v, double dflt)
 {
     if (v != dflt) {
         g_put(x, "%s %.10g", tag, v);
@@ -52,14 +52,14 @@ static void put_version(g_trans_t *x, const char *tag, uint16_t version, uint16_
 static void put_node(g_trans_t *x, const tw_node_manifest_t *m)
 {
     g_put(x, "node_nb_arcs %u %u", m->rx, m->tx);
-    put_number(x, "node_arc_parameter", m->arc_parameters, 0);
-    put_number(x, "node_steady_stream", m->steady, 1);
-    put_number(x, "node_same_data_rate", m->same_rate, 0);
-    put_number(x, "node_use_dtcm", m->use_dtcm, 0);
-    put_number(x, "node_use_arc_format", m->push_format, 1);
-    put_number(x, "node_mask_library", m->services, 0);
-    put_number(x, "node_architecture", m->arch, 0);
-    put_number(x, "node_fpu_used", m->fpu, 0);
+    g_put_number(x, "node_arc_parameter", m->arc_parameters, 0);
+    g_put_number(x, "node_steady_stream", m->steady, 1);
+    g_put_number(x, "node_same_data_rate", m->same_rate, 0);
+    g_put_number(x, "node_use_dtcm", m->use_dtcm, 0);
+    g_put_number(x, "node_use_arc_format", m->push_format, 1);
+    g_put_number(x, "node_mask_library", m->services, 0);
+    g_put_number(x, "node_architecture", m->arch, 0);
+    g_put_number(x, "node_fpu_used", m->fpu, 0);
     put_version(x, "node_node_version", m->version, 1 << 8);
     if (m->stream_version == 0) {
         g_put(x, "node_stream_version 0"); /* none in particular; unsaid it is 100 */
@@ -98,11 +98,11 @@ static void put_mem(g_trans_t *x, const tw_node_mem_manifest_t *b, unsigned i)
     put_term(x, "node_mem_nbchan", b->b, b->b_arc);
     put_term(x, "node_mem_sampling_rate", b->c, b->c_arc);
     put_term(x, "node_mem_frame_size", b->d, b->d_arc);
-    put_number(x, "node_mem_alignment", b->align, 4);
-    put_number(x, "node_mem_retention", types[b->type & 3], 0);
-    put_number(x, "node_mem_speed", speeds[b->speed & 3], 0);
-    put_number(x, "node_mem_relocatable", b->reloc, 0);
-    put_number(x, "node_mem_dataOprog1", b->prog, 0);
+    g_put_number(x, "node_mem_alignment", b->align, 4);
+    g_put_number(x, "node_mem_retention", types[b->type & 3], 0);
+    g_put_number(x, "node_mem_speed", speeds[b->speed & 3], 0);
+    g_put_number(x, "node_mem_relocatable", b->reloc, 0);
+    g_put_number(x, "node_mem_dataOprog1", b->prog, 0);
 }
 
 static void put_arc(g_trans_t *x, const tw_node_manifest_t *m, unsigned i)
@@ -110,16 +110,16 @@ static void put_arc(g_trans_t *x, const tw_node_manifest_t *m, unsigned i)
     const tw_node_arc_manifest_t *a = &m->arcs[i];
     static const tw_options_t any = {.any = 1}, one = {.n = 1, .v = {1}}, s16 = {.n = 1, .v = {TW_RAW_S16}};
     g_put(x, "node_arc %u", i);
-    put_number(x, "node_arc_rx0tx1", a->tx, i >= m->rx);
-    put_set(x, "node_arc_raw_format", &a->raw, &s16, true);
-    put_number(x, "node_arc_interleaving", a->interleaving, 0);
-    put_set(x, "node_arc_nb_channels", &a->channels, &one, false);
-    put_set(x, "node_arc_frame_length", &a->frame_length, &any, false);
-    put_set(x, "node_arc_frame_duration", &a->frame_duration_ms, &any, false);
-    put_set(x, "node_arc_sampling_rate", &a->rate_hz, &any, false);
-    put_set(x, "node_arc_sampling_period_s", &a->period_s, &any, false);
-    put_set(x, "node_arc_sampling_period_day", &a->period_day, &any, false);
-    put_number(x, "node_arc_sampling_accuracy", (double)a->accuracy, 0);
+    g_put_number(x, "node_arc_rx0tx1", a->tx, i >= m->rx);
+    g_put_set(x, "node_arc_raw_format", &a->raw, &s16, true);
+    g_put_number(x, "node_arc_interleaving", a->interleaving, 0);
+    g_put_set(x, "node_arc_nb_channels", &a->channels, &one, false);
+    g_put_set(x, "node_arc_frame_length", &a->frame_length, &any, false);
+    g_put_set(x, "node_arc_frame_duration", &a->frame_duration_ms, &any, false);
+    g_put_set(x, "node_arc_sampling_rate", &a->rate_hz, &any, false);
+    g_put_set(x, "node_arc_sampling_period_s", &a->period_s, &any, false);
+    g_put_set(x, "node_arc_sampling_period_day", &a->period_day, &any, false);
+    g_put_number(x, "node_arc_sampling_accuracy", (double)a->accuracy, 0);
     if (a->time_stamp > 0) {
         tw_diag(x->t.diags, true, x->t.file, 0, 0, "arc %u has time stamps, which tags of node manifests do not say",
                 i);

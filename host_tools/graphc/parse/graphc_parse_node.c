@@ -146,7 +146,7 @@ static bool take_list_vid(g_parser_t *p, uint32_t block)
     if (v > 2254254 || v / 1000 % 1000 > 254 || v % 1000 > 254) {
         return g_fail(p, &tok, "neither a VID nor 1xxxyyy (swap) nor 2xxxyyy (copy from VID xxx to VID yyy)");
     }
-    if (v < 2000000) {
+    if (v < 2000000 && !p->m->syntax_only) {
         return refuse_swap(p, &tok);
     }
     (void)tw_text_tok(p->t, &tok);
@@ -209,6 +209,11 @@ bool g_read_map_copy(g_parser_t *p)
 
 bool g_read_map_swap(g_parser_t *p)
 {
+    uint32_t block;
+    uint8_t vid;
+    if (p->m->syntax_only) { /* it can be printed all the same */
+        return g_take_block(p, &block) && g_take_vid(p, "VID", &vid);
+    }
     return refuse_swap(p, NULL);
 }
 
