@@ -312,7 +312,9 @@ static void one_io(dec_t *x, uint32_t i)
     } else if (dec_word(x, at, 2) != 0) {
         dec_put(x, "    stream_io_setting1 0x%X\n", dec_word(x, at, 2));
     }
-    if (dec_word(x, at, 7) != 0 && (x->flags & TW_DECOMPILE_PLAIN) == 0) {
+    /* a place that the text gave stays in the image, also without a buffer */
+    const bool placed = dec_word(x, at, 5) != 0 || dec_word(x, at, 6) != 0 || dec_word(x, at, 7) != 0;
+    if (placed && (x->flags & TW_DECOMPILE_PLAIN) == 0) {
         dec_put(x, "    stream_io_map_at %u %u\n", dec_word(x, at, 5) & 255u, dec_word(x, at, 6));
     }
 }
