@@ -1,6 +1,6 @@
 LIBS += client graphc scriptasm cli
 client.src := $(wildcard host_tools/client/*.c)
-graphc.src := $(wildcard host_tools/graphc/*.c)
+graphc.src := $(wildcard host_tools/graphc/*.c host_tools/graphc/*/*.c)
 scriptasm.src := $(wildcard host_tools/scriptasm/*.c)
 # The command line is a library beside its main(), so that its parts are tested like any other.
 cli.src := $(filter-out host_tools/tunewire/tunewire_main.c,$(wildcard host_tools/tunewire/*.c))

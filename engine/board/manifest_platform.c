@@ -112,8 +112,9 @@ static char *read_path(reader_t *r, const char *path, const char *file, char *fu
     return body;
 }
 
-/* Take "path-index file" and open that file. @return its text, or NULL after an error */
-static char *open_named(reader_t *r, tw_text_t *text, char *path, size_t size, bool must)
+/* Take "path-index file" and open that file. What cannot be read is an error, or a warning that says what follows
+ * from it. @return its text, or NULL after either */
+static char *open_named(reader_t *r, tw_text_t *text, char *path, size_t size, const char *without)
 {
     uint32_t index;
     tw_tok_t tok;
@@ -128,12 +129,15 @@ static char *open_named(reader_t *r, tw_text_t *text, char *path, size_t size, b
         return NULL;
     }
     char *body = read_path(r, r->paths[index], file, path, size, &n);
-    if (body == NULL && must) {
-        char near[80];
-        tw_text_error(&r->t, &tok, "cannot read '%s'%s", path, tw_text_near(r->src, path, near, sizeof near));
-        tw_diag_note(r->d, r->t.file, r->path_line[index], 0, "path %u is '%s'", index, r->paths[index]);
+    char near[80];
+    const char *meant = body == NULL ? tw_text_near(r->src, path, near, sizeof near) : "";
+    if (body == NULL && without == NULL) {
+        tw_text_error(&r->t, &tok, "cannot read '%s'%s", path, meant);
     } else if (body == NULL) {
-        tw_text_warn(&r->t, &tok, "cannot read '%s': nothing is known of this IO but its name", path);
+        tw_text_warn(&r->t, &tok, "cannot read '%s'%s; %s", path, meant, without);
+    }
+    if (body == NULL) {
+        tw_diag_note(r->d, r->t.file, r->path_line[index], 0, "path %u is '%s'", index, r->paths[index]);
     }
     if (body != NULL) {
         tw_text_open(text, path, body, n, r->d);
@@ -195,7 +199,7 @@ static bool read_map(reader_t *r, bool (*parse)(tw_platform_t *, tw_text_t *))
     if (!tw_text_need_line(&r->t, "processor and memory map")) {
         return false;
     }
-    char *body = open_named(r, &text, path, sizeof path, true);
+    char *body = open_named(r, &text, path, sizeof path, NULL);
     if (body == NULL) {
         return false;
     }
@@ -258,7 +262,8 @@ static bool read_io(reader_t *r, bool full, uint32_t procs)
     io_row_t row = {.procs = procs};
     tw_platform_t *p = r->p;
     const unsigned errors = r->d->errors;
-    char *body = open_named(r, &text, path, sizeof path, !r->lenient);
+    char *body =
+        open_named(r, &text, path, sizeof path, r->lenient ? "nothing is known of this IO but its name" : NULL);
     if (r->d->errors != errors) {
         return false;
     }
@@ -353,7 +358,8 @@ static bool read_node(reader_t *r, bool placed)
     char path[256];
     tw_text_t text;
     tw_platform_t *p = r->p;
-    char *body = open_named(r, &text, path, sizeof path, true);
+    const unsigned errors = r->d->errors;
+    char *body = open_named(r, &text, path, sizeof path, "graphs cannot use this node");
     tw_node_manifest_t *nodes =
         body != NULL ? grown(p->nodes, p->n_nodes, &r->cap_nodes, NODES_MAX, sizeof *nodes) : NULL;
     if (body == NULL || nodes == NULL) {
@@ -361,7 +367,8 @@ static bool read_node(reader_t *r, bool placed)
             tw_text_error(&r->t, NULL, "no room for more than %u nodes", p->n_nodes);
         }
         free(body);
-        return false;
+        tw_text_skip(&r->t);
+        return body == NULL && r->d->errors == errors; /* a file that is not there is a node less */
     }
     p->nodes = nodes;
     const bool ok = tw_node_manifest_parse(&nodes[p->n_nodes], &text);

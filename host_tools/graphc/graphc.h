@@ -7,9 +7,9 @@
 #include "engine/board/manifest.h"
 
 typedef struct tw_graphc_opts {
-    const char *platform;            /* top manifest path; NULL: `platform` next to the graph's folder, see docs */
-    bool strict;                     /* warnings are errors */
-    uint32_t sequence;               /* build sequence word */
+    const char *platform; /* top manifest; NULL: platform/top_manifest_computer.txt in or beside the text's folder */
+    bool strict;          /* warnings are errors */
+    uint32_t sequence;    /* build sequence word */
     const char *const *include_dirs; /* folders where files are looked for that are not in their own, in order */
     unsigned n_include_dirs;
     bool draw; /* fill in out.dot */

@@ -1,5 +1,5 @@
 /* graphc_model.c - the model's memory, its node table and its diagnostics. Knows no pass. */
-#include "host_tools/graphc/graphc_middle.h"
+#include "host_tools/graphc/graphc_priv.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,6 +145,17 @@ void g_mangle(char *to, const char *scope, const char *name)
     } else {
         snprintf(to, TW_SYMBOL_MAX + 1, "%.*s.%s", left, scope, name);
     }
+}
+
+const tw_node_manifest_t *g_find_type(const g_model_t *m, const char *name, size_t n)
+{
+    const tw_platform_t *p = m->platform;
+    for (unsigned i = 0; i < p->n_nodes; i++) {
+        if (strlen(p->nodes[i].name) == n && memcmp(p->nodes[i].name, name, n) == 0) {
+            return &p->nodes[i];
+        }
+    }
+    return NULL;
 }
 
 void g_model_free(g_model_t *m)

@@ -9,6 +9,9 @@
  * splits that the formats ask for; plan knows addresses and no words of the image; emit decides nothing.
  * Each pass is linear in the text (plan: n log n) and stops the next one when it found errors. Names are
  * slices of the texts, which live as long.
+ *
+ * Folders: parse/ (text, sub-graphs, scripts), middle/ (resolve, insert, names, verify, plan), image/ (emit,
+ * decompile), report/, draw/, fmt/, legacy/ (texts and listings of older eras). The model is graphc_model.c.
  */
 #pragma once
 #include "engine/base/bytes.h"
@@ -77,7 +80,8 @@ typedef struct g_io {
     uint16_t hwid;
     uint8_t format; /* id in the text, index after parse */
     bool has_hwid;
-    uint32_t arc; /* after resolve */
+    bool setting_given; /* setting[] is the text's word, zeros too */
+    uint32_t arc;       /* after resolve */
     const tw_io_manifest_t *manifest;
     bool placed; /* buffer_vid and buffer_at are the text's word */
     uint8_t buffer_vid;
@@ -264,12 +268,17 @@ __attribute__((format(printf, 3, 4))) void g_error(g_model_t *m, const g_pos_t *
 __attribute__((format(printf, 3, 4))) void g_warn(g_model_t *m, const g_pos_t *pos, const char *fmt, ...);
 /** More about the error or warning just added: where the other declaration stands, what would help. */
 __attribute__((format(printf, 3, 4))) void g_note(g_model_t *m, const g_pos_t *pos, const char *fmt, ...);
+/** Append a record. @return its index, or G_NONE after an error at its `pos` */
+uint32_t g_add_arc(g_model_t *m, const g_arc_t *a);
+uint32_t g_add_node(g_model_t *m, const g_node_t *n);
 /** Node of that type and instance in a scope, or G_NONE. */
 uint32_t g_find_node(const g_model_t *m, uint32_t scope, const g_slice_t *type, uint32_t inst);
 /** Enter nodes[index] in the table; false when memory is out. */
 bool g_enter_node(g_model_t *m, uint32_t index);
 /** "scope.name" in what a symbol holds: the scope's name is cut first. */
 void g_mangle(char *to, const char *scope, const char *name);
+/** Node type of the platform, or NULL. */
+const tw_node_manifest_t *g_find_type(const g_model_t *m, const char *name, size_t n);
 void g_model_free(g_model_t *m);
 
 /* ---- passes: true when they added no error ---------------------------------- */

@@ -4,8 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* For so many bytes and the NUL behind them. */
 static bool make_room(g_text_t *t, size_t more)
 {
+    t->failed |= t->max > 0 && (more > t->max || t->n + more > t->max);
+    if (t->failed) {
+        return false;
+    }
     size_t cap = t->cap > 0 ? t->cap : 1024;
     while (cap - t->n <= more) {
         cap *= 2;
@@ -15,6 +20,17 @@ static bool make_room(g_text_t *t, size_t more)
     t->v = v != NULL ? v : t->v;
     t->cap = v != NULL ? cap : t->cap;
     return v != NULL;
+}
+
+void g_text_add(g_text_t *t, const char *p, size_t n)
+{
+    if (make_room(t, n)) {
+        if (n > 0) {
+            memcpy(t->v + t->n, p, n);
+        }
+        t->n += n;
+        t->v[t->n] = '\0';
+    }
 }
 
 void g_say(g_text_t *t, const char *fmt, ...)

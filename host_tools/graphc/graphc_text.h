@@ -1,4 +1,4 @@
-/* graphc_text.h - a text that grows as it is written: reports, pictures, JSON. Host only. */
+/* graphc_text.h - a text that grows as it is written: reports, pictures, JSON, other texts. Host only. */
 #pragma once
 #include <stdarg.h>
 #include <stdbool.h>
@@ -9,9 +9,12 @@
 typedef struct g_text {
     char *v;
     size_t n, cap;
-    bool failed; /* memory was out: what is there is not whole */
+    size_t max;  /* [bytes] it may have, 0 any number */
+    bool failed; /* memory was out or `max` reached: what is there is not whole, and stays as it is */
 } g_text_t;
 
+/** `n` bytes as they are. */
+void g_text_add(g_text_t *t, const char *p, size_t n);
 __attribute__((format(printf, 2, 3))) void g_say(g_text_t *t, const char *fmt, ...);
 /** A JSON string with its quotes; what is no UTF-8 becomes '?'. */
 void g_say_json(g_text_t *t, const char *s);

@@ -107,7 +107,9 @@ int verb_docs(tw_cli_t *cli)
                       v[i].summary[0] - ('a' <= v[i].summary[0] && v[i].summary[0] <= 'z' ? 32 : 0), v[i].summary + 1);
         for (size_t k = 0; k < n_options; k++) {
             if (strcmp(o[k].verb, v[i].name) == 0) {
-                (void)fprintf(cli->out, "* `%s%s%s` %s\n", o[k].name, o[k].meta[0] ? " " : "", o[k].meta, o[k].text);
+                const char letter[] = {'-', o[k].letter, '`', ',', ' ', '`', '\0'};
+                (void)fprintf(cli->out, "* `%s%s%s%s` %s\n", o[k].letter != 0 ? letter : "", o[k].name,
+                              o[k].meta[0] ? " " : "", o[k].meta, o[k].text);
             }
         }
         (void)fprintf(cli->out, "%s```\n", has_options(v[i].name) ? "\n" : "");

@@ -1,6 +1,6 @@
 /* verb_graph_decode_legacy.c - tunewire graph decode-legacy: the words of an older graph format explained. */
 #include "host_tools/graphc/graphc_diag.h"
-#include "host_tools/graphc/legacy_decode.h"
+#include "host_tools/graphc/legacy/legacy_decode.h"
 #include "host_tools/tunewire/cli.h"
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* verb_graph_draw.c - tunewire graph draw: a graph text or an image as a picture, drawn by Graphviz. */
 #include "host_tools/graphc/graphc.h"
-#include "host_tools/graphc/graphc_draw.h"
+#include "host_tools/graphc/draw/graphc_draw.h"
 #include "host_tools/tunewire/cli_pipe.h"
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* The formatter against any bytes: no crash, no hang, bounded memory; what it accepts it prints in a form
  * that it prints again the same, and that means the same. */
-#include "host_tools/graphc/graphc_fmt.h"
+#include "host_tools/graphc/fmt/graphc_fmt.h"
 #include "tests/support/meaning.h"
 #include <stdint.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * Input: the graph, then after a line "%%NAME" the text of file NAME for includes. The platform is the
  * two manifests below, so the fuzzer spends its time in the graph language. */
 #include "host_tools/graphc/graphc_diag.h"
-#include "host_tools/graphc/graphc_draw.h"
+#include "host_tools/graphc/draw/graphc_draw.h"
 #include "host_tools/graphc/graphc_priv.h"
 #include <stdint.h>
 #include <stdio.h>

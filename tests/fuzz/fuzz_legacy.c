@@ -1,6 +1,6 @@
 /* Listings of older graphs from anyone: decoded and printed, whatever the bytes. */
 #include "host_tools/graphc/graphc_diag.h"
-#include "host_tools/graphc/legacy_decode.h"
+#include "host_tools/graphc/legacy/legacy_decode.h"
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,6 @@
 /* meaning.c - the readers' structures in words, positions left out. */
 #include "tests/support/meaning.h"
-#include "host_tools/graphc/graphc_translate.h"
+#include "host_tools/graphc/legacy/graphc_translate.h"
 #include <stdlib.h>
 
 /* ---- graphs ------------------------------------------------------------------------ */

@@ -4,7 +4,7 @@
  * converter and the split. IOs: 0..2 inputs, 5..7 outputs, which take anything. Banks: see RIG_BANKS.
  */
 #pragma once
-#include "host_tools/graphc/graphc_middle.h"
+#include "host_tools/graphc/middle/graphc_middle.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

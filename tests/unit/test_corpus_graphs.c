@@ -1,6 +1,6 @@
 /* Published texts of four eras, where they are: each is printed in canonical form or refused for what it is; the
  * print is a fixed point and means the same; those whose nodes exist compile, the others name what is missing. */
-#include "host_tools/graphc/graphc_fmt.h"
+#include "host_tools/graphc/fmt/graphc_fmt.h"
 #include "tests/support/meaning.h"
 #include <dirent.h>
 #include <setjmp.h>

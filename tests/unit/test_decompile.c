@@ -201,6 +201,8 @@ static const struct {
      "format 0\n format_frame_length 96\n format_sampling_rate 48000\nstream_io 0\n stream_io_hwid 4\n"
      "stream_io 1\n stream_io_hwid 9\n stream_io_setting1 1 2 0xFFFFFFFF\n" AMP ENDS,
      "stream_io_setting1 0x1 0x2 0xFFFFFFFF\n"},
+    {"settings of an IO with options that are all the first", IO " stream_io_setting1 0\n" AMP ENDS,
+     "stream_io_setting1 0x0\n"},
     {"settings of an IO with options", IO " stream_io_setting1 5\n" AMP ENDS, "stream_io_setting1 0x5\n"},
     {"set buffer", IO AMP "arc_input 0 arm_stream_amplifier 0 0 0 0 0 H\narc_output 1 arm_stream_amplifier 0 1 0\n",
      "arc_input 0 arm_stream_amplifier 0 0 0 0 0 H\n"},

@@ -1,6 +1,6 @@
 /* Pictures: everything of the graph is in the Graphviz text, nothing breaks its quotes, long graphs go into rows. */
 #include "engine/base/crc.h"
-#include "host_tools/graphc/graphc_draw.h"
+#include "host_tools/graphc/draw/graphc_draw.h"
 #include "host_tools/graphc/graphc_priv.h"
 #include <setjmp.h>
 #include <stdarg.h>

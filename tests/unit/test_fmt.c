@@ -1,5 +1,5 @@
 /* Graph texts and manifests in canonical form: what it looks like, that it is a fixed point, what is refused. */
-#include "host_tools/graphc/graphc_fmt.h"
+#include "host_tools/graphc/fmt/graphc_fmt.h"
 #include "tests/support/meaning.h"
 #include <setjmp.h>
 #include <stdarg.h>

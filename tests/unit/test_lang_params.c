@@ -58,6 +58,30 @@ static void test_S0_L378_further_blocks_go_over_the_first(void **state)
     }
 }
 
+/* Code is h16; other words of 16 bits among it are data as those of 8 or 32 are. */
+static void test_S0_L431_words_of_16_bits_are_code_only_as_h16(void **state)
+{
+    (void)state;
+    static const char *const scripts[] = {
+        "script_code\n 2 h16; 0840 C000\n_end_\nnode_parameters\n 2 i16; 513 -1\n_end_\n"
+        "node_parameters\n 1 u16; 7\n_end_\n",
+        "script_code\n 2 h16; 0840 C000\n 2 i16; 513 -1\n 1 u16: 7\n_end_\n",
+        "script_code\n 1 h16; 0840\n 2 s16; 513, -1\n 1 h16; C000\n 1 u16; 0x7\n_end_\n",
+    };
+    tw_graphc_out_t first = {0}, out = {0};
+    for (size_t i = 0; i < TW_COUNT(scripts); i++) {
+        char text[900];
+        snprintf(text, sizeof text, "%s%s_end_\nscript 0\nscript_stack 1\n%s_end_\n%s", IOS, AMP, scripts[i], ARCS);
+        assert_true(compile_text(text, i == 0 ? &first : &out));
+        if (i > 0) {
+            assert_int_equal(out.bytes, first.bytes);
+            assert_memory_equal(out.image, first.image, first.bytes);
+            tw_graphc_free(&out);
+        }
+    }
+    tw_graphc_free(&first);
+}
+
 /* The same pool, whether its lines stand in the code, behind it, or in the assembler. */
 static void test_S0_L434_data_behind_the_code_are_literals(void **state)
 {
@@ -167,6 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_S0_L378_further_blocks_go_over_the_first),
+        cmocka_unit_test(test_S0_L431_words_of_16_bits_are_code_only_as_h16),
         cmocka_unit_test(test_S0_L434_data_behind_the_code_are_literals),
         cmocka_unit_test(labels_of_script_data_are_checked),
         cmocka_unit_test(test_S0_L474_contents_of_an_arc_are_in_the_image),

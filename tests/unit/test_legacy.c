@@ -3,7 +3,7 @@
  */
 #include "engine/board/manifest_lex.h"
 #include "engine/base/bytes.h"
-#include "host_tools/graphc/legacy_decode.h"
+#include "host_tools/graphc/legacy/legacy_decode.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The reports: sums that agree with the model, tables of any length, JSON that is JSON whatever names hold. */
-#include "host_tools/graphc/graphc_report.h"
+#include "host_tools/graphc/report/graphc_report.h"
 #include "tests/unit/graphc_rig.h"
 #include <jansson.h>
 

@@ -31,6 +31,11 @@ static const struct {
     {"a word that says otherwise", MIC "io_nb_channels {1 2 1}\nio_analog_gain {1 0 12 24}\n",
      " stream_io_setting1 4\n", 4,
      "warning: the settings choose io_nb_channels 2, the format says 1\n1:8 note: format 0 is declared here"},
+    {"S0:L270 zeros that are given are a choice too", MIC "io_nb_channels {1 2 1}\nio_analog_gain {3 0 12 24}\n",
+     " stream_io_setting1 0\n", 0,
+     "warning: the settings choose io_nb_channels 2, the format says 1\n1:8 note: format 0 is declared here"},
+    {"S0:L270 zeros that are given and the format agrees", MIC "io_nb_channels {1 1 2}\nio_analog_gain {3 0 12 24}\n",
+     " stream_io_setting1 0\n", 0, NULL},
     {"an IO without options keeps its word", MIC, " stream_io_setting1 77\n", 77, NULL},
 };
 

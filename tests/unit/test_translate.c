@@ -1,6 +1,6 @@
 /* Texts of other eras: what they become, what is told of them and where. The texts are in tests/golden/eras. */
 #include "tests/unit/lang_rig.h"
-#include "host_tools/graphc/graphc_translate.h"
+#include "host_tools/graphc/legacy/graphc_translate.h"
 
 #define FOLDER "tests/golden/eras/"
 
@@ -138,6 +138,27 @@ static void a_line_kept_as_it_was_keeps_its_columns(void **state)
     want("column of the value in the user's line", &s, "g.txt:2:20 error: format_nbchan is 99, allowed 1..32");
 }
 
+/* script_heap is a word of the later texts and of ours; a number behind a script's node_parameters is a label. */
+static void labels_of_script_data_are_no_tags_in_later_texts(void **state)
+{
+    (void)state;
+    static const char text[] = "format 0\n format_frame_length 96\nstream_io_graph 0 0\nstream_io_graph 1 9\n"
+                               "script 0\n script_stack 1\n script_heap 4\n script_assembler\n  psha #70\n  ret\n"
+                               " _end_\n node_parameters 70\n  1 u8; 5\n _end_\n_end_\n"
+                               "node arm_stream_amplifier 0\n node_parameters 7\n  1 f32; 0.5\n _end_\n_end_\n"
+                               "arc_input 0 arm_stream_amplifier 0 0 0\narc_output 1 arm_stream_amplifier 0 1 0\n";
+    const file_t files[] = {{"g.txt", text}, {NULL, NULL}};
+    tw_graphc_out_t *out = calloc(1, sizeof *out);
+    static say_t s;
+    if (!compile_files(files, out)) {
+        s.n = 0;
+        say_diags(&s, &out->diags);
+        fail_msg("%s", s.v);
+    }
+    tw_graphc_free(out);
+    free(out);
+}
+
 static void an_included_file_is_translated_too(void **state)
 {
     (void)state;
@@ -201,6 +222,7 @@ int main(void)
         cmocka_unit_test(an_old_graph_compiles_when_its_nodes_exist),
         cmocka_unit_test(an_error_in_an_old_graph_points_into_it),
         cmocka_unit_test(a_line_kept_as_it_was_keeps_its_columns),
+        cmocka_unit_test(labels_of_script_data_are_no_tags_in_later_texts),
         cmocka_unit_test(an_included_file_is_translated_too),
         cmocka_unit_test(a_raw_code_that_is_not_certain_is_refused),
         cmocka_unit_test(the_era_of_a_text_is_told_by_its_words),
