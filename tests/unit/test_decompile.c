@@ -177,6 +177,10 @@ static const struct {
      "graph_location 3\nscheduler_return 2\ndebug_script_fields 21\nallowed_processors 3\n" IO
      "script 0\n script_code\n1 h16; C000\n_end_\n_end_\n" AMP ENDS,
      "debug_script_fields 21\n"},
+    {"place of an IO without a buffer",
+     "format 0\n format_frame_length 96\n format_sampling_rate 48000\nstream_io 0\n stream_io_hwid 4\n"
+     " stream_io_map_at 0 8192\nstream_io 1\n stream_io_hwid 6\n" AMP ENDS,
+     "    stream_io_map_at 0 8192\n"},
     {"sequence", "graph_sequence 4294967295\n" IO AMP ENDS, "graph_sequence 4294967295\n"},
     {"a flattened text", "graph_subgraphs 7\n" IO AMP ENDS, "graph_subgraphs 7\n"},
     {"format of everything",
@@ -609,17 +613,14 @@ static void identity_is_of_what_the_text_says(void **state)
 
 /* ---- without places ------------------------------------------------------------------------ */
 
-static void a_plain_text_plans_its_memory_again(void **state)
+/* With the platform, and without it where nobody gave more memory than the types ask for. */
+static void plans_again(char *text, const tw_platform_t *known)
 {
-    (void)state;
-    char text[] = IO " stream_io_format 1\n"
-                     "format 1\n format_raw_data FP32\n format_frame_length 64\n format_sampling_rate 16000\n"
-                     "node arm_stream_amplifier 0\n node_malloc_E 20\n_end_\n" ENDS " arc_jitter_ctrl 2.5\n";
     tw_graphc_out_t first, second;
     tw_diags_t *d = calloc(1, sizeof *d);
     char *plain = NULL;
     assert_true(compile_text(text, &(tw_graphc_opts_t){0}, &first));
-    assert_true(tw_decompile(first.image, first.bytes, &platform, TW_DECOMPILE_PLAIN, &plain, d));
+    assert_true(tw_decompile(first.image, first.bytes, known, TW_DECOMPILE_PLAIN, &plain, d));
     assert_null(strstr(plain, "_at "));
     assert_null(strstr(plain, "memory_plan"));
     assert_true(compile_text(plain, &(tw_graphc_opts_t){0}, &second));
@@ -629,6 +630,23 @@ static void a_plain_text_plans_its_memory_again(void **state)
     free(d);
     tw_graphc_free(&first);
     tw_graphc_free(&second);
+}
+
+#define CONVERTED              \
+    IO " stream_io_format 1\n" \
+       "format 1\n format_raw_data FP32\n format_frame_length 64\n format_sampling_rate 16000\n"
+
+static void a_plain_text_plans_its_memory_again(void **state)
+{
+    (void)state;
+    char usual[] = CONVERTED AMP ENDS " arc_jitter_ctrl 2.5\n";
+    char more[] = CONVERTED "node arm_stream_amplifier 0\n node_malloc_E 20\n_end_\n" ENDS;
+    char converter[] = CONVERTED "node arm_stream_converter 3\n node_malloc_E 30000\n_end_\n"
+                                 "arc_input 0 arm_stream_converter 3 0 0\narc_output 1 arm_stream_converter 3 1 1\n";
+    plans_again(usual, &platform);
+    plans_again(usual, NULL);
+    plans_again(more, &platform);
+    plans_again(converter, &platform);
 }
 
 /* ---- images that are wrong ------------------------------------------------------------------- */

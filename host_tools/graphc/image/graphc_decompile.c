@@ -330,7 +330,9 @@ static void one_io(dec_t *x, uint32_t i)
     dec_put(x, "    stream_io_hwid %u\n", tw_bits(dec_word(x, at, 0), TW_I0_HWID));
     put_number(x, "stream_io_format", tw_bits(dec_word(x, at, 1), TW_I1_FORMAT), 0);
     io_settings(x, at);
-    if (dec_word(x, at, 7) != 0 && (x->flags & TW_DECOMPILE_PLAIN) == 0) {
+    /* a place that the text gave stays in the image, also without a buffer */
+    const bool placed = dec_word(x, at, 5) != 0 || dec_word(x, at, 6) != 0 || dec_word(x, at, 7) != 0;
+    if (placed && (x->flags & TW_DECOMPILE_PLAIN) == 0) {
         dec_put(x, "    stream_io_map_at %u %u\n", dec_word(x, at, 5) & 255u, dec_word(x, at, 6));
     }
 }

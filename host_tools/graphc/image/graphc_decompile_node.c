@@ -155,31 +155,39 @@ static uint32_t asked(const dec_t *x, const tw_node_desc_t *d, const tw_img_node
     return known && d->memreq(list, p->rx, p->tx, extra, &slot) == TW_OK ? extra[m] : 0;
 }
 
-/* What the type itself asks for block m, or 0 when it is not known: all above it was node_malloc_E. */
-static double need(const dec_t *x, uint32_t node, const tw_img_node_parts_t *p, uint32_t m, uint32_t *align)
+/* What the manifest's formula gives for block m, or 0 without one: the node library alone asks for less than its
+ * manifests, which have room for other builds, so what is above it is not node_malloc_E. */
+static double formula(const dec_t *x, uint32_t node, const tw_img_node_parts_t *p, uint32_t m)
 {
     const dec_type_t *t = type_of(x, node);
-    double a = 0, k[3] = {0};
-    uint8_t arc[3] = {0};
-    if (t->manifest != NULL && m < t->manifest->n_mem) {
-        const tw_node_mem_manifest_t *q = &t->manifest->mem[m];
-        *align = tw_max_u32(q->align, 4);
-        a = q->a;
-        k[0] = q->b, k[1] = q->c, k[2] = q->d;
-        arc[0] = q->b_arc, arc[1] = q->c_arc, arc[2] = q->d_arc;
-    } else if (t->manifest == NULL && m < t->desc->n_mem) {
-        const tw_mem_req_t *q = &t->desc->mem[m];
-        *align = tw_max_u32(q->align, 4);
-        a = q->a;
-        k[0] = (double)q->b, k[1] = (double)q->c, k[2] = (double)q->d;
-        arc[0] = q->b_arc, arc[1] = q->c_arc, arc[2] = q->d_arc;
+    if (t->manifest == NULL || m >= t->manifest->n_mem) {
+        return 0;
     }
+    const tw_node_mem_manifest_t *q = &t->manifest->mem[m];
+    const double k[3] = {q->b, q->c, q->d};
+    const uint8_t arc[3] = {q->b_arc, q->c_arc, q->d_arc};
+    double a = q->a;
     for (unsigned i = 0; i < 3; i++) {
         const uint32_t slot = arc[i] < p->rx + p->tx ? arc[i] : 0;
         const tw_format_t f = dec_format(x, tw_img_arc_format(x->img, tw_img_ref(x->img, p, slot).arc, slot < p->rx));
         a += k[i] * (i == 0 ? f.channels : i == 1 ? (double)f.rate_hz : f.frame_bytes);
     }
-    return ceil(a) + asked(x, t->desc, p, m);
+    return ceil(a);
+}
+
+/* node_malloc_E, or what the type asks for: the larger of them is in the block. */
+static void extra(dec_t *x, uint32_t node, const tw_img_node_parts_t *p, uint32_t m, uint32_t bytes)
+{
+    const dec_type_t *t = type_of(x, node);
+    const double sum = formula(x, node, p, m);
+    if (sum <= 0) {
+        return;
+    }
+    /* rounding to the alignment makes a few bytes that nobody asked for */
+    const uint32_t align = tw_max_u32(t->manifest->mem[m].align, 4);
+    if (bytes >= sum + asked(x, t->desc, p, m) + align) {
+        dec_put(x, "    node_malloc_E %.0f %u\n", bytes - sum, m);
+    }
 }
 
 static void blocks(dec_t *x, uint32_t node, const tw_img_node_parts_t *p)
@@ -196,12 +204,7 @@ static void blocks(dec_t *x, uint32_t node, const tw_img_node_parts_t *p)
                     bytes);
             continue;
         }
-        /* rounding to the alignment makes a few bytes that nobody asked for */
-        uint32_t align = 128;
-        const double least = need(x, node, p, m, &align);
-        if (least > 0 && bytes >= least + align) {
-            dec_put(x, "    node_malloc_E %.0f %u\n", bytes - least, m);
-        }
+        extra(x, node, p, m, bytes);
     }
 }
 
