@@ -2,7 +2,7 @@
  *
  * The comments between the rows explain the places of numbers, which are no more. What follows the rows
  * describes the device in words of its domain: it has no tags and is kept as comments. */
-#include "host_tools/graphc/graphc_translate.h"
+#include "host_tools/graphc/legacy/graphc_translate.h"
 #include <stdlib.h>
 
 #define ROWS 14u /* ten values and four lists; a value before them in texts of 2023 */
