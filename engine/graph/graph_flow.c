@@ -1,4 +1,4 @@
-/* graph_flow.c - data entering and leaving arcs: IOs, concealment, overflow, taps, events.
+/* graph_flow.c - what happens to data at the arcs: concealment, overflow, taps, events.
  *
  * Nothing is lost silently: each hole and each frame that found no room is counted at its arc, and
  * the first of a series is an event. Which data is lost is the arc's policy.
@@ -149,7 +149,7 @@ uint32_t tw_graph_write_arc(tw_graph_t *g, uint32_t arc, const uint8_t *data, ui
 
 /* The frame that found no room, faded into the newest one that did: a jump in time without a jump
  * in value. Other types than these are dropped as they are. */
-static void fade_in(tw_graph_t *g, uint32_t arc, const uint8_t *frame)
+void flow_fade_in(tw_graph_t *g, uint32_t arc, const uint8_t *frame)
 {
     const tw_arc_t *a = &g->arcs[arc];
     const tw_format_t *f = &g->formats[tw_graph_arc_format(g, arc, false)];
@@ -167,85 +167,6 @@ static void fade_in(tw_graph_t *g, uint32_t arc, const uint8_t *frame)
             tw_put_le16(newest + 2 * i, (uint16_t)(int16_t)((1.0f - w) * old + w * now));
         }
     }
-}
-
-static uint32_t board_read(tw_graph_t *g, const tw_graph_io_t *io, uint8_t *dst)
-{
-    const tw_board_t *b = g->env.board;
-    return b->read == NULL ? 0 : tw_min_u32(b->read(b->ctx, io->hwid, g->tick, dst, io->frame), io->frame);
-}
-
-/* A frame is fetched even when the arc is full: the source's time goes on. */
-static void rated_in(tw_graph_t *g, const tw_graph_io_t *io)
-{
-    uint8_t *room = flow_room(g, io->arc_index);
-    uint8_t *dst = room != NULL ? room : g->scratch;
-    const uint32_t got = board_read(g, io, dst);
-    if (got < io->frame) {
-        flow_underflow(g, io->arc_index);
-        flow_conceal(g, io->arc_index, dst, got);
-    } else {
-        io->arc->underflow_series = false;
-    }
-    if (room != NULL) {
-        flow_wrote(g, io->arc, room, io->frame);
-    } else {
-        fade_in(g, io->arc_index, dst);
-    }
-}
-
-/* Without a rate there are no holes: what came is appended, a full arc is not asked for. */
-static void asynchronous_in(tw_graph_t *g, const tw_graph_io_t *io)
-{
-    uint8_t *room = tw_arc_room(io->arc, io->frame);
-    if (room != NULL) {
-        flow_wrote(g, io->arc, room, board_read(g, io, room));
-    }
-}
-
-void flow_ios_in(tw_graph_t *g)
-{
-    for (uint32_t i = 0; i < g->n_ios; i++) {
-        tw_graph_io_t *io = &g->ios[i];
-        io->phase += io->step;
-        if (io->tx) {
-            /* what was not used stays, as far as two frames: output may come late and in pairs */
-            const double most = io->step + 2 * io->period;
-            io->phase = io->phase < most ? io->phase : most;
-        } else if (!io->rated) {
-            asynchronous_in(g, io);
-        } else if (io->phase >= io->period) {
-            io->phase -= io->period;
-            rated_in(g, io);
-        }
-    }
-}
-
-static void frame_out(tw_graph_t *g, const tw_graph_io_t *io)
-{
-    const tw_board_t *b = g->env.board;
-    const uint32_t took = b->write == NULL ? 0 : b->write(b->ctx, io->hwid, g->tick, tw_arc_data(io->arc), io->frame);
-    tw_arc_consume(io->arc, io->frame);
-    if (took >= io->frame) {
-        io->arc->overflow_series = false;
-    } else {
-        flow_overflow(g, io->arc_index);
-    }
-}
-
-/* A rated output takes no more than its rate: what a source node writes into must push back. */
-bool flow_ios_out(tw_graph_t *g)
-{
-    bool moved = false;
-    for (uint32_t i = 0; i < g->n_ios; i++) {
-        tw_graph_io_t *io = &g->ios[i];
-        while (io->tx && tw_arc_fill(io->arc) >= io->frame && (!io->rated || io->phase >= io->period)) {
-            io->phase -= io->rated ? io->period : 0;
-            frame_out(g, io);
-            moved = true;
-        }
-    }
-    return moved;
 }
 
 uint32_t tw_graph_arc_format(const tw_graph_t *g, uint32_t arc, bool consumer)

@@ -62,6 +62,10 @@ void flow_overflow(tw_graph_t *g, uint32_t arc);
 uint8_t *flow_room(tw_graph_t *g, uint32_t arc);
 void flow_conceal(tw_graph_t *g, uint32_t arc, uint8_t *frame, uint32_t got);
 uint32_t flow_write(tw_graph_t *g, uint32_t arc, const uint8_t *data, uint32_t bytes);
+/** A frame that found no room, where the arc's policy is to cross-fade. */
+void flow_fade_in(tw_graph_t *g, uint32_t arc, const uint8_t *frame);
+
+/* graph_io.c: the graph's boundary */
 void flow_ios_in(tw_graph_t *g);
 /** @return true when a frame went out */
 bool flow_ios_out(tw_graph_t *g);
