@@ -24,12 +24,8 @@ static void open_chain(void)
 
 static tw_capture_cfg_t request(void)
 {
-    return (tw_capture_cfg_t){.raw = TW_RAW_S16,
-                              .channels = 1,
-                              .samples = RIG_SAMPLES,
-                              .cause = TW_CAUSE_LEVEL,
-                              .pre = 8,
-                              .post = 8};
+    return (tw_capture_cfg_t){
+        .raw = TW_RAW_S16, .channels = 1, .samples = RIG_SAMPLES, .cause = TW_CAUSE_LEVEL, .pre = 8, .post = 8};
 }
 
 static void arm(const tw_capture_cfg_t *q, uint32_t arc)
