@@ -27,6 +27,7 @@ static void change_graph(tw_engine_t *e, tw_graph_t *graph, tw_graph_state_t sta
     e->e.generation++;
     e->e.steps = 0;
     e->e.watches = NULL;
+    record_graph(e);
     tw_gauge_set(&e->state, (uint32_t)state);
     /* From here on the control side may touch the old slot. */
     atomic_store_explicit(&e->swaps_done, e->e.generation, memory_order_release);
@@ -167,6 +168,9 @@ static void apply_to_graph(tw_engine_t *e, const cmd_t *c)
 
 void engine_apply(tw_engine_t *e, const cmd_t *c, tw_err_t refused)
 {
+    if (e->e.rec != NULL && refused == TW_OK) {
+        record_command(e, c);
+    }
     if (c->op == OP_SCRIPT) {
         replace_script(e, c, refused);
     } else if (refused != TW_OK) {
