@@ -203,6 +203,9 @@ bool tw_engine_tick(tw_engine_t *e)
         return false;
     }
     tw_graph_block(e->e.graph, e->e.tick);
+    if (e->e.watches != NULL) {
+        probe_scripts(e);
+    }
     if (e->e.steps != 0 && --e->e.steps == 0) {
         tw_gauge_set(&e->state, TW_GRAPH_STOPPED);
     }

@@ -101,6 +101,7 @@ struct tw_engine {
         tw_graph_t *graph;
         uint64_t tick;
         uint32_t generation, steps;
+        tw_probe_t *watches; /* probes that a script fires */
     } e;
 };
 
@@ -127,6 +128,16 @@ static inline cmd_t *cmd_at(tw_engine_t *e, uint32_t pos)
 
 /* engine_apply.c: engine side */
 void engine_apply(tw_engine_t *e, const cmd_t *c, tw_err_t refused);
+
+/* engine_probe.c: engine side */
+void probe_attach(tw_engine_t *e, tw_probe_t *p);
+void probe_detach(tw_engine_t *e, tw_probe_t *p);
+/** tw_graph_host_t.tap */
+void probe_tap(void *ctx, void *taps, const uint8_t *data, uint32_t bytes);
+/** An arc of the graph that runs went empty or full. */
+void probe_flow(tw_engine_t *e, uint32_t arc, int64_t full);
+/** Run the scripts that fire probes; after a block. */
+void probe_scripts(tw_engine_t *e);
 
 /* engine_reply.c */
 /** Control: reply ring bytes for a reply with `bytes` of data; false: not now. */
