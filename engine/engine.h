@@ -72,6 +72,7 @@ typedef struct tw_engine_info {
     uint32_t late_blocks;   /* blocks started late (port reports them, tw_engine_late()) */
     tw_err_t last_error;    /* of the running graph: last script fault etc. */
     char name[32];
+    uint64_t functions; /* bit per id of engine/node/services.def: what this device offers its nodes */
 } tw_engine_info_t;
 void tw_engine_info(tw_engine_t *e, tw_engine_info_t *out);
 
