@@ -196,7 +196,7 @@ static bool plain_share(const check_t *c, uint32_t arc, uint32_t frame)
     return tw_bits(a0, TW_A0_TYPE) < TW_ARC_MODULO && !tw_bits(a0, TW_A0_HQOS) && !tw_bits(a0, TW_A0_RUNTIME_BASE) &&
            !tw_bits(a4, TW_A4_CRUMBS) && !tw_bits(a4, TW_A4_DEBUG_CMD) && tw_img_word(c->img, at, 5) == 0 &&
            from.frame_bytes == frame && to.frame_bytes == frame && tw_img_word(c->img, at, 2) % frame == 0 &&
-           e.from != TW_IMG_IO && e.to != TW_IMG_IO && e.from != e.to;
+           step_bytes(c, arc, &from, &to) == frame && e.from != TW_IMG_IO && e.to != TW_IMG_IO && e.from != e.to;
 }
 
 /* The node between them must be one that works in place: one arc in, one out, each sample read before it is written. */
