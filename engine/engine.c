@@ -265,6 +265,9 @@ bool tw_engine_tick(tw_engine_t *e)
         return false;
     }
     swap_run_block(e);
+    if (e->e.watches != NULL) {
+        probe_scripts(e);
+    }
     if (e->e.steps != 0 && --e->e.steps == 0) {
         tw_gauge_set(&e->state, TW_GRAPH_STOPPED);
     }

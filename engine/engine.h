@@ -17,6 +17,7 @@
  * not when graphs are swapped, and stands still while no graph runs.
  */
 #pragma once
+#include "engine/arc/capture.h"
 #include "engine/base/arena.h"
 #include "engine/base/port.h"
 #include "engine/base/ring.h"
@@ -73,6 +74,7 @@ typedef struct tw_engine_info {
     uint32_t late_blocks;   /* blocks started late (port reports them, tw_engine_late()) */
     tw_err_t last_error;    /* of the running graph: last script fault etc. */
     char name[32];
+    uint64_t functions; /* bit per id of engine/node/services.def: what this device offers its nodes */
 } tw_engine_info_t;
 void tw_engine_info(tw_engine_t *e, tw_engine_info_t *out);
 
@@ -229,15 +231,23 @@ tw_err_t tw_engine_put_arc_read(tw_engine_t *e, uint32_t token, uint32_t arc, ui
 tw_err_t tw_engine_put_arc_write(tw_engine_t *e, uint32_t token, uint32_t arc, const uint8_t *data, uint32_t bytes,
                                  bool partial);
 
-/** A tap on an arc: the engine copies every frame written to the arc into `ring`. */
+/** A tap on an arc: the engine copies every frame written to the arc into `ring`, or captures it around a trigger. */
 typedef struct tw_probe {
     tw_ring_t ring;           /* records: u64 tick, u32 dropped so far, u32 0, then the bytes */
     _Atomic uint32_t dropped; /* frames that did not fit */
     uint32_t arc;
-    struct tw_probe *next; /* engine's list */
+    tw_capture_t *capture; /* not NULL: feed this instead of the ring */
+    uint32_t script; /* cause SCRIPT: runs after each block that wrote to the arc, r0 = arc, r1 = bytes; T fires */
+    _Atomic uint32_t script_error; /* number of the error its last run ended with, 0 none */
+    /* the engine's */
+    struct tw_probe *next, *next_watch;
+    uint32_t fed; /* bytes in this block */
 } tw_probe_t;
 #define TW_PROBE_HEADER 16u
-/** Attach; the probe belongs to the engine until the reply of put_unprobe (or of a swap, unload). */
+/**
+ * Attach; the probe belongs to the engine until the reply of put_unprobe (or of a swap, unload).
+ * @return also SCRIPT_NONE
+ */
 tw_err_t tw_engine_put_probe(tw_engine_t *e, uint32_t token, tw_probe_t *probe);
 tw_err_t tw_engine_put_unprobe(tw_engine_t *e, uint32_t token, tw_probe_t *probe);
 

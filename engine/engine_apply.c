@@ -94,32 +94,6 @@ static tw_probe_t *probe_of(const cmd_t *c)
     return p;
 }
 
-static void attach(tw_engine_t *e, tw_probe_t *p)
-{
-    tw_arc_t *a = &e->e.graph->arcs[p->arc];
-    p->next = a->taps;
-    a->taps = p;
-}
-
-/* A probe of a graph that was swapped out is on no list of this one, perhaps on no arc of it. */
-static void detach(tw_engine_t *e, tw_probe_t *p)
-{
-    if (p->arc >= e->e.graph->n_arcs) {
-        return;
-    }
-    tw_arc_t *a = &e->e.graph->arcs[p->arc];
-    if (a->taps == p) {
-        a->taps = p->next;
-        return;
-    }
-    for (tw_probe_t *k = a->taps; k != NULL; k = k->next) {
-        if (k->next == p) {
-            k->next = p->next;
-            return;
-        }
-    }
-}
-
 /* Counted also when it is refused, and before it is answered: a client may send the next at once. */
 static void replace_script(tw_engine_t *e, const cmd_t *c, tw_err_t refused)
 {
@@ -176,7 +150,7 @@ static void apply_to_graph(tw_engine_t *e, const cmd_t *c)
         write_arc(e, c);
         return;
     case OP_PROBE:
-        attach(e, probe_of(c));
+        probe_attach(e, probe_of(c));
         break;
     case OP_UNPROBE:
         break;
@@ -219,7 +193,7 @@ void engine_apply(tw_engine_t *e, const cmd_t *c, tw_err_t refused)
     }
     if (c->op == OP_UNPROBE) { /* of a graph that left, or never attached: it is free in any case */
         if (refused == TW_OK) {
-            detach(e, probe_of(c));
+            probe_detach(e, probe_of(c));
         }
         answer(e, c, TW_OK);
     } else if (c->op == OP_SCRIPT) {

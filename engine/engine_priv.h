@@ -144,6 +144,7 @@ struct tw_engine {
         bool fading;    /* `kept` (or, when that was given up, the other slot) runs too */
         uint8_t armed;  /* tw_armed_t */
         uint32_t hot;   /* blocks in a row that took too long */
+        tw_probe_t *watches; /* probes that a script fires */
     } e;
     undo_t undo;
 };
@@ -202,6 +203,15 @@ static inline uint32_t on_token(uint32_t token)
 {
     return token != 0 ? 0 : NO_REPLY;
 }
+/* engine_probe.c: engine side */
+void probe_attach(tw_engine_t *e, tw_probe_t *p);
+void probe_detach(tw_engine_t *e, tw_probe_t *p);
+/** tw_graph_host_t.tap */
+void probe_tap(void *ctx, void *taps, const uint8_t *data, uint32_t bytes);
+/** An arc of the graph that runs went empty or full. */
+void probe_flow(tw_engine_t *e, uint32_t arc, int64_t full);
+/** Run the scripts that fire probes; after a block. */
+void probe_scripts(tw_engine_t *e);
 
 /* engine_reply.c */
 /** Control: reply ring bytes for a reply with `bytes` of data; false: not now. */

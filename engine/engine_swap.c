@@ -196,6 +196,7 @@ static void become(tw_engine_t *e, int slot, int kept)
     e->e.graph = slot != NO_SLOT ? &e->slots[slot].graph : NULL;
     e->e.generation++;
     e->e.steps = 0;
+    e->e.watches = NULL;
     if (e->e.graph != NULL) {
         e->e.graph->env.host = engine_host(e);
         if (e->cfg.board->adopt != NULL) {

@@ -197,6 +197,8 @@ static bool open_server(daemon_t *d)
         .blob_bytes = 16 * MB,
         .probe_bytes = 256 * KB,
         .max_subs = 64,
+        .max_probes = 16,
+        .capture_bytes = MB,
         .txn_bytes = MB,
         .resume_ms = 30000,
         .key = keyed ? d->key.bytes : NULL,

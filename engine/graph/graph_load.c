@@ -417,6 +417,7 @@ tw_err_t tw_graph_load(tw_graph_t *g, const uint8_t *img, const tw_graph_env_t *
     set_periods(g);
     tw_services_default(&g->svc);
     g->svc.ctx = g;
+    g->svc.port = env->port;
     g->svc.mask = env->board->services;
     g->svc.run_script = script_call_node;
     script_init(g);

@@ -177,4 +177,6 @@ typedef struct tw_services {
     void (*biquad_f32)(const float *coef5, unsigned stages, float *state, const float *in, float *out, uint32_t n);
     /** Run script node `script` with phase 1 (RUN) or 0 (RESET); script nodes only. */
     uint32_t (*run_script)(void *ctx, uint32_t script, uint32_t phase);
+    const struct tw_library *lib; /* math, transforms, conversion, audio: services.h */
+    const struct tw_port *port;   /* whose clock lib's time functions read; NULL none */
 } tw_services_t;
