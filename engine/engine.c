@@ -159,7 +159,7 @@ static tw_err_t spare_is_free(tw_engine_t *e)
         return TW_E_BUSY;
     }
     const uint32_t where = atomic_load_explicit(&e->where, memory_order_acquire);
-    if (tw_bits(where, WHERE_ARMED) == TW_ARMED_SWAP) {
+    if (tw_bits(where, WHERE_ARMED) == TW_WAITS_SWAP) {
         return TW_E_UNCONFIRMED;
     }
     return tw_bits(where, WHERE_FADING) != 0 ? TW_E_BUSY : TW_OK;

@@ -188,10 +188,10 @@ tw_err_t tw_engine_put_confirm(tw_engine_t *e, uint32_t token, uint32_t id);
 /** Put the old values back, all at one boundary, which the reply names; REVERTED as above. */
 tw_err_t tw_engine_put_revert(tw_engine_t *e, uint32_t token, uint32_t id);
 
-typedef enum tw_armed { TW_ARMED_NONE = 0, TW_ARMED_SWAP = 1, TW_ARMED_VALUES = 2 } tw_armed_t;
+typedef enum tw_waits { TW_WAITS_NOTHING = 0, TW_WAITS_SWAP = 1, TW_WAITS_VALUES = 2 } tw_waits_t;
 typedef enum tw_revert { TW_REVERT_NONE = 0, TW_REVERT_OVERLOAD = 1, TW_REVERT_NAN = 2 } tw_revert_t;
 typedef struct tw_engine_guard {
-    tw_armed_t armed;  /* what waits to be confirmed */
+    tw_waits_t armed;  /* what waits to be confirmed */
     uint32_t id;       /* of armed values */
     bool fading, kept; /* a fade runs; there is a graph to go back to */
     uint32_t reverts;  /* how often the engine went back by itself; of the last time: */

@@ -109,7 +109,7 @@ static void replace_script(tw_engine_t *e, const cmd_t *c, tw_err_t refused)
 /* The last word on values that wait to be confirmed; they may be gone already. */
 static tw_err_t end_armed(tw_engine_t *e, const cmd_t *c)
 {
-    if (e->e.armed != TW_ARMED_VALUES || tw_gauge_get(&e->armed_id) != c->a) {
+    if (e->e.armed != TW_WAITS_VALUES || tw_gauge_get(&e->armed_id) != c->a) {
         return TW_E_REVERTED;
     }
     if (c->op == OP_REVERT) {

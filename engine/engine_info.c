@@ -166,7 +166,7 @@ tw_err_t tw_engine_check_param(tw_engine_t *e, uint32_t node, uint32_t index, ui
 static bool scripts_settled(tw_engine_t *e)
 {
     const uint32_t where = atomic_load_explicit(&e->where, memory_order_acquire);
-    return tw_bits(where, WHERE_ARMED) != TW_ARMED_VALUES && e->c.put == e->c.start &&
+    return tw_bits(where, WHERE_ARMED) != TW_WAITS_VALUES && e->c.put == e->c.start &&
            atomic_load_explicit(&e->scripts_done, memory_order_acquire) == e->c.scripts;
 }
 

@@ -75,7 +75,7 @@ typedef struct slot {
 #define WHERE_CURRENT 1, 0 /* slot + 1, 0 none */
 #define WHERE_KEPT 3, 2
 #define WHERE_FADING 4, 4
-#define WHERE_ARMED 6, 5 /* tw_armed_t */
+#define WHERE_ARMED 6, 5 /* tw_waits_t */
 
 /* Old values of an armed group, in the order they were replaced. Engine side. */
 typedef struct undo {
@@ -142,7 +142,7 @@ struct tw_engine {
         uint32_t generation, steps;
         int slot, kept; /* of `graph`, and of the one to go back to */
         bool fading;    /* `kept` (or, when that was given up, the other slot) runs too */
-        uint8_t armed;  /* tw_armed_t */
+        uint8_t armed;  /* tw_waits_t */
         uint32_t hot;   /* blocks in a row that took too long */
         tw_probe_t *watches; /* probes that a script fires */
     } e;

@@ -125,7 +125,7 @@ void tw_engine_guard(tw_engine_t *e, tw_engine_guard_t *out)
     const uint32_t reverts = atomic_load_explicit(&e->reverts, memory_order_acquire);
     const uint32_t where = atomic_load_explicit(&e->where, memory_order_acquire);
     *out = (tw_engine_guard_t){
-        .armed = (tw_armed_t)tw_bits(where, WHERE_ARMED),
+        .armed = (tw_waits_t)tw_bits(where, WHERE_ARMED),
         .id = tw_gauge_get(&e->armed_id),
         .fading = tw_bits(where, WHERE_FADING) != 0,
         .kept = tw_bits(where, WHERE_KEPT) != 0,
@@ -160,7 +160,7 @@ static slot_t *other(tw_engine_t *e)
 
 void swap_disarm(tw_engine_t *e)
 {
-    e->e.armed = TW_ARMED_NONE;
+    e->e.armed = TW_WAITS_NOTHING;
     e->e.hot = 0;
     undo_forget(e);
     for (int i = 0; i < 2; i++) {
@@ -228,7 +228,7 @@ static uint32_t swap(tw_engine_t *e, const cmd_t *c)
     e->e.fading = blocks != 0;
     tw_gauge_set(&e->state, (c->b & OP_SWAP_START) != 0 ? TW_GRAPH_RUNNING : TW_GRAPH_STOPPED);
     if ((c->b & OP_SWAP_CONFIRM) != 0 && old != NULL) {
-        e->e.armed = TW_ARMED_SWAP;
+        e->e.armed = TW_WAITS_SWAP;
         s->side.watch = true;
     }
     return blocks;
@@ -274,7 +274,7 @@ static uint32_t roll_back(tw_engine_t *e, uint32_t blocks, bool carry)
 
 static void keep(tw_engine_t *e)
 {
-    if (e->e.armed == TW_ARMED_SWAP) {
+    if (e->e.armed == TW_WAITS_SWAP) {
         swap_disarm(e);
     }
     e->e.kept = NO_SLOT;
@@ -327,7 +327,7 @@ static uint32_t permille_of(const tw_engine_t *e, uint32_t cycles)
 static void revert(tw_engine_t *e, tw_revert_t reason, uint32_t at)
 {
     const uint64_t tick = e->e.tick + 1;
-    if (e->e.armed == TW_ARMED_SWAP) {
+    if (e->e.armed == TW_WAITS_SWAP) {
         (void)roll_back(e, 0, false);
     } else {
         undo_revert(e);
@@ -361,7 +361,7 @@ void swap_run_block(tw_engine_t *e)
     if (e->e.fading) {
         tw_graph_block(&other(e)->graph, e->e.tick);
     }
-    if (e->e.armed == TW_ARMED_NONE) {
+    if (e->e.armed == TW_WAITS_NOTHING) {
         tw_graph_block(e->e.graph, e->e.tick);
     } else {
         const tw_port_t *port = e->cfg.port;

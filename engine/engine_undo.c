@@ -19,7 +19,7 @@ static uint32_t record(uint32_t bytes)
 tw_err_t tw_engine_put_arm(tw_engine_t *e, uint32_t id)
 {
     engine_sync(e);
-    if (tw_bits(atomic_load_explicit(&e->where, memory_order_acquire), WHERE_ARMED) != TW_ARMED_NONE ||
+    if (tw_bits(atomic_load_explicit(&e->where, memory_order_acquire), WHERE_ARMED) != TW_WAITS_NOTHING ||
         e->c.arm_number != 0) {
         return TW_E_UNCONFIRMED;
     }
@@ -86,7 +86,7 @@ void undo_arm(tw_engine_t *e, const cmd_t *c)
     e->undo.number = c->b;
     e->undo.recording = true;
     tw_gauge_set(&e->armed_id, c->a);
-    e->e.armed = TW_ARMED_VALUES;
+    e->e.armed = TW_WAITS_VALUES;
     e->e.hot = 0;
     e->slots[e->e.slot].side.watch = true;
     e->slots[e->e.slot].side.broken = false;

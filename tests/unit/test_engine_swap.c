@@ -331,7 +331,7 @@ static void nan_takes_an_unconfirmed_swap_back(void **state)
     swap_to(&(tw_swap_t){.start = true, .confirm = true});
     run(2);
     tw_engine_guard(rig.engine, &g);
-    assert_int_equal(g.armed, TW_ARMED_SWAP);
+    assert_int_equal(g.armed, TW_WAITS_SWAP);
     tw_fault_t fault;
     assert_int_equal(tw_engine_prime(rig.engine, img[1], tw_get_le32(img[1] + 8), false, &fault), TW_E_UNCONFIRMED);
     sound.poison = true;
@@ -342,7 +342,7 @@ static void nan_takes_an_unconfirmed_swap_back(void **state)
     assert_int_equal(g.reason, TW_REVERT_NAN);
     assert_int_equal(g.at, 4);
     assert_int_equal(g.tick, 7);
-    assert_int_equal(g.armed, TW_ARMED_NONE);
+    assert_int_equal(g.armed, TW_WAITS_NOTHING);
     run(4);
     for (uint32_t i = 0; i < sound.n; i++) {
         assert_true(isfinite(sound.out[i][0])); /* the board never saw it */
