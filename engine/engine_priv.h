@@ -140,10 +140,10 @@ struct tw_engine {
         tw_graph_t *graph;
         uint64_t tick;
         uint32_t generation, steps;
-        int slot, kept; /* of `graph`, and of the one to go back to */
-        bool fading;    /* `kept` (or, when that was given up, the other slot) runs too */
-        uint8_t armed;  /* tw_waits_t */
-        uint32_t hot;   /* blocks in a row that took too long */
+        int slot, kept;      /* of `graph`, and of the one to go back to */
+        bool fading;         /* `kept` (or, when that was given up, the other slot) runs too */
+        uint8_t armed;       /* tw_waits_t */
+        uint32_t hot;        /* blocks in a row that took too long */
         tw_probe_t *watches; /* probes that a script fires */
     } e;
     undo_t undo;

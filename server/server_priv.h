@@ -218,11 +218,12 @@ typedef struct tw_pending {
     bool told;         /* it was */
     tw_session_t *ses; /* whose loss takes it back */
     uint32_t id, ops;
-    uint64_t due_us;   /* TW_NEVER: has not happened yet */
-    uint32_t reverts;  /* of the engine's guard, seen so far */
-    const char *why;   /* it is going back, or went back last */
-    uint64_t tick;     /* block before which it last went back */
-    uint32_t count;    /* how often something went back by itself */
+    uint64_t due_us;  /* TW_NEVER: has not happened yet */
+    uint32_t reverts; /* of the engine's guard, seen so far */
+    const char *why;  /* it is going back */
+    const char *last; /* why something went back last */
+    uint64_t tick;    /* block before which it last went back */
+    uint32_t count;   /* how often something went back by itself */
 } tw_pending_t;
 
 typedef enum tw_op_kind { TW_OP_SET, TW_OP_PRESET, TW_OP_SCRIPT } tw_op_kind_t;
