@@ -270,8 +270,8 @@ static void serve(tw_graph_t *g, tw_graph_io_t *io)
 static void ask(tw_graph_t *g, tw_graph_io_t *io)
 {
     tw_graph_driver_t *d = io->driver;
-    const bool waits = atomic_load_explicit(&d->taken, memory_order_relaxed) !=
-                       atomic_load_explicit(&d->put, memory_order_acquire);
+    const bool waits =
+        atomic_load_explicit(&d->taken, memory_order_relaxed) != atomic_load_explicit(&d->put, memory_order_acquire);
     if (!d->ongoing && d->wait == 0 && !waits && tw_arc_free(io->arc) >= io->frame) {
         (void)start(g, io, d->buffer, d->buffer != NULL ? d->bytes - d->bytes % io->frame : io->frame);
     }
@@ -285,10 +285,8 @@ void driver_in(tw_graph_t *g, tw_graph_io_t *io)
     }
     d->wait -= d->wait != 0;
     serve(g, io);
-    const bool waits =
-        atomic_load_explicit(&d->taken, memory_order_relaxed) != atomic_load_explicit(&d->put, memory_order_acquire);
-    if (!io->tx && !d->ongoing && d->wait == 0 && !waits && tw_arc_free(io->arc) >= io->frame) {
-        (void)start(g, io, d->buffer, d->buffer != NULL ? d->bytes - d->bytes % io->frame : io->frame);
+    if (!io->tx) {
+        ask(g, io);
     }
 }
 
