@@ -51,7 +51,11 @@ typedef struct tw_arc {
     void *taps;                  /* probes of the host, NULL none */
     uint8_t underflow, overflow; /* policy codes of the image */
     bool underflow_series, overflow_series; /* the last access failed too: no second event */
+    bool blocked;                           /* its producer waits for room: who consumes wakes it */
+    uint16_t from, to;                      /* places of producer and consumer in the schedule, TW_ARC_NOBODY an IO */
 } tw_arc_t;
+
+enum { TW_ARC_NOBODY = 0xFFFF };
 
 static inline uint32_t tw_arc_fill(const tw_arc_t *a)
 {
@@ -63,11 +67,19 @@ static inline uint32_t tw_arc_free(const tw_arc_t *a)
     return a->size - tw_arc_fill(a);
 }
 
+/** The whole frames in `bytes`. Mostly there is one or none, and a division costs as much as a small node. */
+static inline uint32_t tw_arc_whole(uint32_t bytes, uint32_t frame)
+{
+    if (bytes < frame) {
+        return 0;
+    }
+    return bytes - frame < frame ? frame : bytes - bytes % frame;
+}
+
 /** Bytes of whole consumer frames. */
 static inline uint32_t tw_arc_available(const tw_arc_t *a)
 {
-    const uint32_t fill = tw_arc_fill(a);
-    return fill - fill % a->out_frame;
+    return tw_arc_whole(tw_arc_fill(a), a->out_frame);
 }
 
 static inline void tw_arc_realign(tw_arc_t *a)
@@ -107,15 +119,21 @@ static inline const uint8_t *tw_arc_data(const tw_arc_t *a)
     return a->buf + tw_gauge_get(&a->read);
 }
 
+/** `bytes` written at tw_arc_room() are data now, of an arc that keeps no copy. */
+static inline void tw_arc_advance(tw_arc_t *a, uint32_t bytes)
+{
+    const uint32_t write = tw_gauge_get(&a->write) + bytes;
+    tw_gauge_set(&a->write, write);
+    tw_gauge_max(&a->max_fill, write - tw_gauge_get(&a->read));
+}
+
 /** `bytes` written at tw_arc_room() are data now. */
 static inline void tw_arc_commit(tw_arc_t *a, uint32_t bytes)
 {
-    const uint32_t write = tw_gauge_get(&a->write) + bytes;
     if (a->last != NULL && bytes >= a->in_frame) {
-        memcpy(a->last, a->buf + write - a->in_frame, a->in_frame);
+        memcpy(a->last, a->buf + tw_gauge_get(&a->write) + bytes - a->in_frame, a->in_frame);
     }
-    tw_gauge_set(&a->write, write);
-    tw_gauge_max(&a->max_fill, tw_arc_fill(a));
+    tw_arc_advance(a, bytes);
 }
 
 /** Drop `bytes` (at most the fill) from the front. */

@@ -42,6 +42,7 @@ void flow_wrote(tw_graph_t *g, tw_arc_t *a, uint8_t *data, uint32_t bytes)
         return;
     }
     tw_arc_commit(a, bytes);
+    sched_wake(g, a->to);
     a->stamp_us = g->now_us;
     if (a->taps != NULL && g->env.host.tap != NULL) {
         g->env.host.tap(g->env.host.ctx, a->taps, data, bytes);
@@ -113,6 +114,7 @@ uint8_t *flow_room(tw_graph_t *g, uint32_t arc)
         return NULL;
     }
     drop_oldest(a, a->in_frame);
+    sched_consumed(g, a);
     return tw_arc_room(a, a->in_frame);
 }
 

@@ -58,6 +58,7 @@ static void frame_out(tw_graph_t *g, const tw_graph_io_t *io)
     const tw_board_t *b = g->env.board;
     const uint32_t took = b->write == NULL ? 0 : b->write(b->ctx, io->hwid, g->tick, tw_arc_data(io->arc), io->frame);
     tw_arc_consume(io->arc, io->frame);
+    sched_consumed(g, io->arc);
     if (took >= io->frame) {
         io->arc->overflow_series = false;
     } else {
