@@ -69,10 +69,13 @@ static void run_script(tw_engine_t *e, const cmd_t *c)
 static void read_arc(tw_engine_t *e, const cmd_t *c)
 {
     const tw_arc_t *a = &e->e.graph->arcs[c->a];
-    uint32_t n = tw_min_u32(c->b, tw_gauge_get(&a->write));
+    const uint32_t known = a->shares != NULL && !a->second ? tw_arc_fill(a)
+                           : a->type == TW_ARC_MODULO      ? a->size
+                                                           : tw_gauge_get(&a->write);
+    uint32_t n = tw_min_u32(c->b, known);
     n -= n % a->in_frame;
     reply_t *r = reply_begin(e, c, TW_OK, n);
-    memcpy(reply_data(r), a->buf + tw_gauge_get(&a->write) - n, n);
+    (void)tw_arc_newest(a, reply_data(r), n);
     reply_send(e, r);
 }
 
