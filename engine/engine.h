@@ -280,6 +280,8 @@ typedef struct tw_recorder {
 tw_err_t tw_engine_record(tw_engine_t *e, tw_recorder_t *r);
 /** The number of the first block, for a replay; before the first graph. */
 void tw_engine_first_tick(tw_engine_t *e, uint64_t tick);
+/** Let the next block count as the one that took too long, for a replay: nothing takes time there. */
+void tw_engine_overload(tw_engine_t *e);
 
 /** Bytes a group may still take. */
 uint32_t tw_engine_room(tw_engine_t *e);

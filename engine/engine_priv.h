@@ -138,6 +138,7 @@ struct tw_engine {
         uint32_t images;  /* primed so far */
         uint32_t scripts; /* replacements of scripts published */
         bool from_events; /* where the reply handed out came from */
+        bool overload;    /* a replay says so */
     } c;
     struct {
         tw_graph_t *graph;
@@ -228,6 +229,8 @@ void record_command(tw_engine_t *e, const cmd_t *c);
 void record_init(tw_engine_t *e);
 void record_block(tw_engine_t *e);
 void record_block_end(tw_engine_t *e);
+/** The block took too long and what waits to be confirmed is taken back. */
+void record_overload(tw_engine_t *e, uint32_t permille);
 /** A script ran for a probe, after the block. */
 void record_run(tw_engine_t *e, uint32_t script, const int64_t *args, uint32_t n);
 

@@ -352,7 +352,9 @@ static void watch(tw_engine_t *e, uint32_t cycles)
     e->e.hot = load > HOT_PERMILLE ? e->e.hot + 1 : 0;
     if (side->broken) {
         revert(e, TW_REVERT_NAN, side->broken_hwid);
-    } else if (e->e.hot >= HOT_BLOCKS) {
+    } else if (e->e.hot >= HOT_BLOCKS || e->c.overload) {
+        e->c.overload = false;
+        record_overload(e, load);
         revert(e, TW_REVERT_OVERLOAD, load);
     }
 }

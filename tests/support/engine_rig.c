@@ -14,7 +14,7 @@ static uint64_t now_us(void *ctx)
 static uint32_t cycles(void *ctx)
 {
     rig_t *r = ctx;
-    return r->cycles += 7;
+    return r->cycles += r->cycles_step != 0 ? r->cycles_step : 7;
 }
 
 static uint32_t board_read(void *ctx, uint32_t hwid, uint64_t tick, void *dst, uint32_t bytes)
