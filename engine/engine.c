@@ -177,7 +177,12 @@ tw_err_t tw_engine_prime(tw_engine_t *e, const uint8_t *image, uint32_t bytes, b
     const tw_err_t err = build(e, s, image, bytes, in_place, fault);
     if (err == TW_OK) {
         s->live = true;
+        s->image = ++e->c.images;
         e->c.primed = spare;
+        tw_recorder_t *r = atomic_load_explicit(&e->recorder, memory_order_relaxed);
+        if (r != NULL) {
+            r->image(r->ctx, s->image, image, bytes);
+        }
     }
     return err;
 }
@@ -249,6 +254,7 @@ bool tw_engine_tick(tw_engine_t *e)
 {
     const uint64_t w = tw_word_load(&e->word);
     e->e.tick = tw_word_tick(w);
+    record_look(e);
     apply_queue(e, tw_word_pos(w));
     if (!running(e)) {
         apply_timed(e);
@@ -264,7 +270,9 @@ bool tw_engine_tick(tw_engine_t *e)
         tw_word_unclaim(&e->word, before);
         return false;
     }
+    record_block(e);
     swap_run_block(e);
+    record_block_end(e);
     if (e->e.watches != NULL) {
         probe_scripts(e);
     }

@@ -251,6 +251,35 @@ typedef struct tw_probe {
 tw_err_t tw_engine_put_probe(tw_engine_t *e, uint32_t token, tw_probe_t *probe);
 tw_err_t tw_engine_put_unprobe(tw_engine_t *e, uint32_t token, tw_probe_t *probe);
 
+/* ---- control side: recording -------------------------------------------------------- */
+
+typedef enum tw_recorder_state {
+    TW_RECORDER_WAITING = 0, /* for a graph that is primed after tw_engine_record() and swapped in */
+    TW_RECORDER_ON = 1,
+    TW_RECORDER_FULL = 2,  /* the ring took no more: the recording ends here, the graph goes on */
+    TW_RECORDER_ENDED = 3, /* as asked */
+} tw_recorder_state_t;
+
+/**
+ * Everything a graph hears and says, for a bit-exact replay: commands as they apply, inputs, times, checksums of the
+ * outputs. The engine writes the ring, one record of engine/base/record.h each, and never waits for its reader.
+ */
+typedef struct tw_recorder {
+    tw_ring_t ring;
+    bool outputs; /* keep whole output frames, not their checksums alone */
+    /** Control thread: image `id` was primed; records name it. Valid during the call. */
+    void (*image)(void *ctx, uint32_t id, const uint8_t *image, uint32_t bytes);
+    void *ctx;
+    _Atomic uint32_t state; /* tw_recorder_state_t; FULL and ENDED: the engine is done with it */
+    _Atomic uint32_t stop;  /* control: 1 = end before the next block */
+    uint32_t first_image;   /* the engine's */
+} tw_recorder_t;
+/** Record from the next graph that is primed on, one recorder at a time; its fields before `state` are set. NULL: none,
+ *  once the one there was is FULL or ENDED. @return BUSY: another one records */
+tw_err_t tw_engine_record(tw_engine_t *e, tw_recorder_t *r);
+/** The number of the first block, for a replay; before the first graph. */
+void tw_engine_first_tick(tw_engine_t *e, uint64_t tick);
+
 /** Bytes a group may still take. */
 uint32_t tw_engine_room(tw_engine_t *e);
 /** Hand the group over. @return the tick whose block is the first to run with it. */

@@ -69,10 +69,13 @@ static void run_script(tw_engine_t *e, const cmd_t *c)
 static void read_arc(tw_engine_t *e, const cmd_t *c)
 {
     const tw_arc_t *a = &e->e.graph->arcs[c->a];
-    uint32_t n = tw_min_u32(c->b, tw_gauge_get(&a->write));
+    const uint32_t known = a->shares != NULL && !a->second ? tw_arc_fill(a)
+                           : a->type == TW_ARC_MODULO      ? a->size
+                                                           : tw_gauge_get(&a->write);
+    uint32_t n = tw_min_u32(c->b, known);
     n -= n % a->in_frame;
     reply_t *r = reply_begin(e, c, TW_OK, n);
-    memcpy(reply_data(r), a->buf + tw_gauge_get(&a->write) - n, n);
+    (void)tw_arc_newest(a, reply_data(r), n);
     reply_send(e, r);
 }
 
@@ -190,6 +193,9 @@ void engine_apply(tw_engine_t *e, const cmd_t *c, tw_err_t refused)
 {
     if (refused == TW_OK && !moves(c->op)) {
         refused = refusal(e, c);
+    }
+    if (e->e.rec != NULL && refused == TW_OK) {
+        record_command(e, c);
     }
     if (c->op == OP_UNPROBE) { /* of a graph that left, or never attached: it is free in any case */
         if (refused == TW_OK) {

@@ -69,6 +69,7 @@ typedef struct slot {
     tw_arena_t rest;       /* what the graph left of the slot */
     size_t rest_mark;      /* of it, without the plan of a swap */
     tw_graph_carry_t plan; /* what it takes over from the graph before */
+    uint32_t image;        /* number of the image primed in it, for recordings */
 } slot_t;
 
 /* What the engine knows of its slots, in one word for the control side. */
@@ -120,6 +121,7 @@ struct tw_engine {
     _Atomic uint32_t scripts_done; /* replacements of scripts applied or refused */
     tw_gauge_t state, late, events_lost;
     tw_ring_t replies, events;
+    tw_recorder_t *_Atomic recorder; /* control sets it, the engine looks once a tick */
     struct {
         uint32_t start, put; /* queue positions: open group is [start, put) */
         uint32_t promised;   /* reply bytes of published commands and the open group */
@@ -133,6 +135,7 @@ struct tw_engine {
         uint32_t moves;                /* published */
         uint32_t arm_number, arm_need; /* of the open group: 0 not armed; bytes its undo takes */
         uint32_t arms;
+        uint32_t images;  /* primed so far */
         uint32_t scripts; /* replacements of scripts published */
         bool from_events; /* where the reply handed out came from */
     } c;
@@ -145,6 +148,9 @@ struct tw_engine {
         uint8_t armed;       /* tw_waits_t */
         uint32_t hot;        /* blocks in a row that took too long */
         tw_probe_t *watches; /* probes that a script fires */
+        tw_recorder_t *rec;  /* that records now, NULL none */
+        tw_port_t rec_port;  /* what a graph that is recorded sees instead of cfg.port and cfg.board */
+        tw_board_t rec_board;
     } e;
     undo_t undo;
 };
@@ -178,6 +184,8 @@ void engine_apply(tw_engine_t *e, const cmd_t *c, tw_err_t refused);
 /* engine_swap.c: engine side */
 void swap_apply(tw_engine_t *e, const cmd_t *c);
 void swap_run_block(tw_engine_t *e);
+/** A swap that carries nothing over and does not fade. */
+bool swap_is_plain(const cmd_t *c);
 /** Nothing waits to be confirmed any more. */
 void swap_disarm(tw_engine_t *e);
 
@@ -212,6 +220,20 @@ void probe_tap(void *ctx, void *taps, const uint8_t *data, uint32_t bytes);
 void probe_flow(tw_engine_t *e, uint32_t arc, int64_t full);
 /** Run the scripts that fire probes; after a block. */
 void probe_scripts(tw_engine_t *e);
+
+/* engine_record.c: engine side */
+/** Before commands apply: begin or end what was asked for. */
+void record_look(tw_engine_t *e);
+/** A command is about to apply. */
+void record_command(tw_engine_t *e, const cmd_t *c);
+/** The graph that runs was changed. */
+void record_graph(tw_engine_t *e);
+/** Something happens that a recording cannot hold: it ends before it. */
+void record_end(tw_engine_t *e);
+void record_block(tw_engine_t *e);
+void record_block_end(tw_engine_t *e);
+/** A script ran for a probe, after the block. */
+void record_run(tw_engine_t *e, uint32_t script, const int64_t *args, uint32_t n);
 
 /* engine_reply.c */
 /** Control: reply ring bytes for a reply with `bytes` of data; false: not now. */

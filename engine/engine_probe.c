@@ -89,7 +89,8 @@ void probe_scripts(tw_engine_t *e)
             continue;
         }
         p->fed = 0;
-        const tw_err_t err = tw_graph_run_script(e->e.graph, p->script, args, TW_COUNT(args), false, 0, &s);
+        record_run(e, p->script, args, TW_COUNT(args));
+        const tw_err_t err = tw_graph_run_script(e->e.graph, p->script, args, TW_COUNT(args), true, 0, &s);
         tw_gauge_set(&p->script_error, (uint32_t) - (int32_t)err);
         if (err == TW_OK && s->flag != 0) {
             tw_capture_script(p->capture);

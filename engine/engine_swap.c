@@ -182,6 +182,7 @@ static void stop_fade(tw_engine_t *e)
     if (e->e.fading) {
         fade_end(&e->slots[0].side, &e->slots[1].side);
         e->e.fading = false;
+        tw_graph_ios_stop(&other(e)->graph);
     }
 }
 
@@ -190,6 +191,9 @@ static void become(tw_engine_t *e, int slot, int kept)
 {
     if (e->e.graph != NULL) {
         silence(e->e.graph);
+        if (!e->e.fading) {
+            tw_graph_ios_stop(e->e.graph);
+        }
     }
     e->e.slot = slot;
     e->e.kept = kept;
@@ -202,12 +206,18 @@ static void become(tw_engine_t *e, int slot, int kept)
         if (e->cfg.board->adopt != NULL) {
             e->cfg.board->adopt(e->cfg.board->ctx);
         }
+        record_graph(e);
     }
 }
 
 static bool runs(const tw_engine_t *e)
 {
     return tw_gauge_get(&e->state) == TW_GRAPH_RUNNING;
+}
+
+bool swap_is_plain(const cmd_t *c)
+{
+    return c->more == 0 && tw_bits(c->b, OP_SWAP_CARRY) == TW_CARRY_NONE;
 }
 
 static uint32_t swap(tw_engine_t *e, const cmd_t *c)
@@ -224,8 +234,8 @@ static uint32_t swap(tw_engine_t *e, const cmd_t *c)
     if (blocks != 0) {
         fade_begin(&current(e)->side, &s->side, blocks, s->graph.period_s);
     }
-    become(e, (int)c->a, old != NULL ? 1 - (int)c->a : NO_SLOT);
     e->e.fading = blocks != 0;
+    become(e, (int)c->a, old != NULL ? 1 - (int)c->a : NO_SLOT);
     tw_gauge_set(&e->state, (c->b & OP_SWAP_START) != 0 ? TW_GRAPH_RUNNING : TW_GRAPH_STOPPED);
     if ((c->b & OP_SWAP_CONFIRM) != 0 && old != NULL) {
         e->e.armed = TW_WAITS_SWAP;
@@ -327,6 +337,7 @@ static uint32_t permille_of(const tw_engine_t *e, uint32_t cycles)
 static void revert(tw_engine_t *e, tw_revert_t reason, uint32_t at)
 {
     const uint64_t tick = e->e.tick + 1;
+    record_end(e);
     if (e->e.armed == TW_WAITS_SWAP) {
         (void)roll_back(e, 0, false);
     } else {
@@ -371,6 +382,7 @@ void swap_run_block(tw_engine_t *e)
     }
     if (e->e.fading && !fade_block_done(&other(e)->side, &current(e)->side, e->e.tick)) {
         e->e.fading = false;
+        tw_graph_ios_stop(&other(e)->graph);
         engine_tell_where(e);
     }
 }

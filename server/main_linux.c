@@ -17,6 +17,7 @@
 #include "server/main_log.h"
 #include "server/main_options.h"
 #include "server/main_port.h"
+#include "server/main_record.h"
 #include "server/server.h"
 #include <signal.h>
 #include <stdatomic.h>
@@ -49,6 +50,7 @@ typedef struct daemon {
     uint8_t *graph;
     key_text_t key;
     engine_thread_t thread;
+    recording_t recording;
     bool printed; /* the line went to stderr in full: the server's copy is not for there */
     uint32_t late_told;
     int64_t late_since_ns, late_look_ns, late_tell_ns; /* counted from, to be looked at and told of again at */
@@ -261,6 +263,17 @@ static bool open_graph(daemon_t *d)
     return err == TW_OK;
 }
 
+static bool open_recording(daemon_t *d)
+{
+    char why[160];
+    const bool ok = d->opt.record == NULL || record_start(&d->recording, d->engine, tw_board_linux_board(d->board),
+                                                          GRAPH_BYTES, d->opt.record, d->opt.record_outputs, why);
+    if (!ok) {
+        log_text(TW_LOG_ERROR, "--record: %s", why);
+    }
+    return ok;
+}
+
 static bool open_phy(daemon_t *d)
 {
     char why[160];
@@ -386,6 +399,7 @@ static void close_all(daemon_t *d)
     wake_phy = NULL;
     tw_phy_tcp_close(d->phy);
     d->server = NULL; /* nobody reads its log any more */
+    record_finish(&d->recording);
     tw_board_linux_close(d->board);
     tw_platform_free(&d->platform);
     free(d->graph);
@@ -414,8 +428,8 @@ static bool may_listen(const options_t *o)
 static bool open_parts(daemon_t *d)
 {
     port_open(&d->port);
-    return open_key(d) && open_platform(d) && open_board(d) && open_engine(d) && open_server(d) && open_phy(d) &&
-           open_graph(d) && open_thread(d);
+    return open_key(d) && open_platform(d) && open_board(d) && open_engine(d) && open_recording(d) && open_server(d) &&
+           open_phy(d) && open_graph(d) && open_thread(d);
 }
 
 int main(int argc, char **argv)
@@ -436,6 +450,7 @@ int main(int argc, char **argv)
         announce(&d);
         ok = serve(&d);
         engine_thread_stop(&d.thread);
+        record_finish(&d.recording);
         while (tw_board_linux_service(d.board) == 0) {}
         report_end(&d);
     }

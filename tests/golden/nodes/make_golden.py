@@ -480,7 +480,105 @@ def ima_files():
     dec.write()
 
 
+# ---- modulator --------------------------------------------------------------------------
+def near(t, dt):
+    """How near a phase [turns] is to an edge at 0, with its side."""
+    s = (t + 0.5) % 1.0 - 0.5
+    return max(0.0, 1 - abs(s) / dt), s >= 0
+
+
+def jump(t, dt):
+    w, after = near(t, dt)
+    return w * w if after else -w * w
+
+
+def wave_of(kind, t, dt, duty=0.5):
+    """One sample in double precision, from the phase [turns]."""
+    t %= 1.0
+    if kind == 1:
+        return math.sin(2 * math.pi * t)
+    if kind in (2, 7):
+        y = (1 if t < duty else -1) - jump(t, dt) + jump(t - duty, dt)
+        return y if kind == 2 else 0.5 + 0.5 * y
+    if kind == 5:
+        return 2 * t - 1 + jump(t, dt)
+    if kind == 6:
+        y = 4 * t if t < 0.25 else 2 - 4 * t if t < 0.75 else 4 * t - 4
+        return y + 4 / 3 * dt * (near(t - 0.75, dt)[0] ** 3 - near(t - 0.25, dt)[0] ** 3)
+    raise ValueError(kind)
+
+
+def block(wave, amplitude, offset, f, phase, mod, source, a, b, fmod):
+    return struct.pack("<BHhfhBBhhf", wave, amplitude, offset, f, phase, mod, source, a, b, fmod).hex()
+
+
+def modulator_file():
+    f = File("modulator")
+    rate, n = 16000.0, 96
+
+    def case(name, params, x, ys, raw="FP32", raw_in="Q15", within="4e-7", samples=n, chans=1, blocks=0):
+        f.add("case", name)
+        f.add("formats", raw_in, 1, 0, samples, raw, chans, blocks, samples)
+        f.add("preset", 0)
+        f.add("set", 256, params)
+        f.add("within", within)
+        for k in range(0, len(ys), samples):
+            f.run(raw_in, x[k:k + samples] if x else [0] * samples, ys[k:k + samples], raw)
+
+    for kind, name in ((1, "sine"), (2, "square"), (5, "saw"), (6, "triangle"), (7, "pulse")):
+        for hz in (440.0, 1375.5):
+            dt = hz / rate
+            ys = [wave_of(kind, t * dt + 0.1875, dt) for t in range(2 * n)]
+            case("%s at %g Hz" % (name, hz), block(kind, 65535, 0, hz, 12288, 0, 0, 0, 0, 0), None, ys, within="2e-5")
+            case("%s at %g Hz in S16, half of it, raised" % (name, hz), block(kind, 32768, 8192, hz, 12288, 0, 0, 0, 0, 0),
+                 None, [32768 * (32768 / 65535 * y + 0.25) for y in ys], "S16", within=1.5)
+    seed, ys = 1, []
+    for _ in range(n):
+        seed = (seed * 1664525 + 1013904223) & 0xFFFFFFFF
+        v = seed & 0xFFFFFF00
+        ys.append((v - (v >> 31 << 32)) / 2**31)
+    case("white noise", block(3, 65535, 0, 0, 0, 0, 0, 0, 0, 0), None, ys, within=0)
+    rnd = noise(31)
+    x = [int(32767 * next(rnd)) for _ in range(n)]
+    case("pattern", block(8, 65535, 0, 0, 0, 0, 0, 0, 0, 0), x, [v / 32768 for v in x], within=0)
+    ys, t = [], 0.0
+    for v in x:
+        ys.append(math.sin(2 * math.pi * t) * (0.5 * v / 32768 + 0.5))
+        t += 1000 / rate
+    case("amplitude by words", block(1, 65535, 0, 1000, 0, 0, 2, 16384, 16384, 0), x, ys)
+    ys, t = [], 0.0
+    for v in x:
+        ys.append(math.sin(2 * math.pi * t))
+        t += 1000 / rate * (1 + 0.25 * v / 32768)
+    case("frequency by words, a quarter of it", block(1, 65535, 0, 1000, 0, 1, 2, 8192, 0, 0), x, ys, within="2e-5")
+    bits = [int(next(rnd) > 0) for _ in range(12)]
+    ys, t = [], 0.0
+    for b in bits:
+        for _ in range(16):
+            ys.append(math.sin(2 * math.pi * t))
+            t += (1500 + (500 if b else -500)) / rate
+    # bits of a byte from its low end
+    data = bytes(sum(bits[k + i] << i for i in range(min(8, len(bits) - k))) for k in range(0, len(bits), 8))
+    f.add("case", "shift keying by bits, 1000 a second, 1000 and 2000 Hz")
+    f.add("formats", "U1", 1, 0, 12, "S16", 1, 0, 192)
+    f.add("preset", 0)
+    f.add("set", 256, block(1, 65535, 0, 1500, 0, 2, 1, 16384, 0, 1000))
+    f.add("bytes-in", data.hex())
+    f.add("bytes-out", struct.pack("<192h", *[max(-32768, min(32767, round(32768 * y))) for y in ys]).hex())
+    f.add("case", "PWM, three quarters, in two channels")
+    f.add("formats", "U8", 1, 0, 8, "S16", 2, 1, 32)
+    f.add("preset", 0)
+    f.add("set", 256, block(10, 65535, 0, 1000, 0, 0, 0, 0, 16384, 0))
+    f.add("bytes-in", "00" * 8)
+    f.add("bytes-out", struct.pack("<64h", *([32767 if k % 16 < 12 else -32768 for k in range(32)] * 2)).hex())
+    for kind, name in ((11, "ramp"), (12, "step")):
+        ys = [1.0 if k >= 32 else k / 32 if kind == 11 else 0.0 for k in range(n)]
+        case(name, block(kind, 65535, 0, 500, 0, 0, 0, 0, 0, 0), None, ys, within=0)
+    f.write()
+
+
 ima_files()
+modulator_file()
 filter_file()
 amplifier_file()
 detector_file()
