@@ -3,6 +3,7 @@
  * All memory is taken here, front to back, from one arena; the run needs none.
  * The image was verified, so only memory can be missing.
  */
+#include "engine/graph/graph_carry.h"
 #include "engine/graph/graph_priv.h"
 #include "engine/node/kernels.h"
 
@@ -387,7 +388,7 @@ static void boot_params(tw_graph_t *g, tw_graph_node_t *n, const tw_img_node_par
     (void)tw_graph_set_param(g, (uint32_t)(n - g->nodes), tw_bits(word, TW_NP_TAG), value, tw_bits(word, TW_NP_BYTES));
 }
 
-static void fill_reset(tw_graph_t *g, const tw_graph_node_t *n, const tw_img_node_parts_t *p, tw_node_reset_t *r)
+static void fill_reset(const tw_graph_t *g, const tw_graph_node_t *n, const tw_img_node_parts_t *p, tw_node_reset_t *r)
 {
     *r = (tw_node_reset_t){.svc = &g->svc, .rx = n->rx, .tx = n->tx, .script = n->own_script};
     for (uint32_t i = 0; i < p->blocks; i++) {
@@ -399,6 +400,12 @@ static void fill_reset(tw_graph_t *g, const tw_graph_node_t *n, const tw_img_nod
     for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx; i++) {
         r->fmt[i] = &g->formats[img_ref_format(g->img, p, i)];
     }
+}
+
+void node_memory(const tw_graph_t *g, uint32_t node, tw_node_reset_t *r)
+{
+    const tw_img_node_parts_t p = tw_img_node_parts(g->img, g->nodes[node].record);
+    fill_reset(g, &g->nodes[node], &p, r);
 }
 
 void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
@@ -422,6 +429,18 @@ void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
         node_error(g, node, err);
     } else if (preset < 0) {
         boot_params(g, n, &p);
+    }
+}
+
+void tw_graph_restart(tw_graph_t *g, uint8_t *scratch, uint32_t value_bytes)
+{
+    for (uint32_t i = 0; i < g->n_arcs; i++) {
+        prefill_arc(g, i);
+    }
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const uint32_t saved = tw_graph_save_params(g, i, scratch);
+        tw_graph_reset_node(g, i, -1, false);
+        tw_graph_restore_params(g, i, scratch, saved, scratch + value_bytes);
     }
 }
 

@@ -105,6 +105,10 @@ void flow_ios_in(tw_graph_t *g);
 /** @return true when a frame went out */
 bool flow_ios_out(tw_graph_t *g);
 
+/* graph_load.c */
+/** What RESET hands a node: where its memory is, its formats. */
+void node_memory(const tw_graph_t *g, uint32_t node, tw_node_reset_t *r);
+
 /* graph_run.c: one node */
 void node_error(tw_graph_t *g, uint32_t node, uint32_t err);
 bool node_ready(tw_graph_t *g, const tw_graph_hot_t *h);
