@@ -224,6 +224,7 @@ static bool take_drivers(tw_graph_t *g, taker_t *t)
             const uint32_t at = tw_img_record(g->img, TW_SEC_IOS, i, TW_IO_WORDS), bytes = tw_img_word(g->img, at, 7);
             memset(io->driver, 0, sizeof *io->driver);
             io->driver->home = io->arc->buf;
+            io->arc->pins = io->tx && !io->copy;
             io->driver->servant = tw_bits(tw_img_word(g->img, at, 0), TW_I0_SERVANT) != 0;
             if (bytes >= io->frame) {
                 const int bank = img_bank(g->img, tw_bits(tw_img_word(g->img, at, 5), TW_I5_VID));

@@ -21,7 +21,7 @@ void sched_debug_script(tw_graph_t *g, uint32_t bit)
 /* Nothing about the arc needs a rule of its own: data in a row, ready by the frame. */
 static bool ordinary(const tw_arc_t *a)
 {
-    return a->type < TW_ARC_MODULO && a->shares == NULL && a->flush == 0 && a->in_ready == a->in_frame &&
+    return a->type < TW_ARC_MODULO && a->shares == NULL && !a->pins && a->flush == 0 && a->in_ready == a->in_frame &&
            a->out_ready == a->out_frame;
 }
 
