@@ -324,6 +324,8 @@ static void fill_reset(tw_graph_t *g, const tw_graph_node_t *n, const tw_img_nod
     }
     for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx; i++) {
         r->fmt[i] = &g->formats[img_ref_format(g->img, p, i)];
+        r->hqos |= (uint16_t)(n->refs[i].hqos << i);
+        r->lock |= (uint16_t)(n->refs[i].lock << i);
     }
 }
 

@@ -82,7 +82,7 @@ static void give_output(tw_graph_t *g, uint32_t arc, tw_xdm_t *x)
 /* Transmit arcs first: making room may move data, also of an arc that comes back to this node. */
 static void gather(tw_graph_t *g, const tw_graph_node_t *n, tw_xdm_t *x)
 {
-    for (uint32_t i = 0; i < n->rx; i++) {
+    for (uint32_t i = 0; i < n->rx && !n->desc->conceals; i++) {
         if (n->refs[i].lock == 0 && !waits_for(n, &n->refs[i])) {
             conceal_input(g, n->refs[i].arc);
         }
