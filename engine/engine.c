@@ -116,7 +116,12 @@ tw_err_t tw_engine_prime(tw_engine_t *e, const uint8_t *image, uint32_t bytes, b
     if (err == TW_OK) {
         s->graph.env.host = engine_host(e);
         s->live = true;
+        s->image = ++e->c.images;
         e->c.primed = spare;
+        tw_recorder_t *r = atomic_load_explicit(&e->recorder, memory_order_relaxed);
+        if (r != NULL) {
+            r->image(r->ctx, s->image, image, bytes);
+        }
     }
     return err;
 }
@@ -188,6 +193,7 @@ bool tw_engine_tick(tw_engine_t *e)
 {
     uint64_t w = tw_word_load(&e->word);
     e->e.tick = tw_word_tick(w);
+    record_look(e);
     apply_queue(e, tw_word_pos(w));
     if (!running(e)) {
         apply_timed(e);
@@ -202,7 +208,12 @@ bool tw_engine_tick(tw_engine_t *e)
     if (!running(e)) {
         return false;
     }
+    record_block(e);
     tw_graph_block(e->e.graph, e->e.tick);
+    record_block_end(e);
+    if (e->e.watches != NULL) {
+        probe_scripts(e);
+    }
     if (e->e.steps != 0 && --e->e.steps == 0) {
         tw_gauge_set(&e->state, TW_GRAPH_STOPPED);
     }

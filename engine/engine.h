@@ -17,6 +17,7 @@
  * not when graphs are swapped, and stands still while no graph runs.
  */
 #pragma once
+#include "engine/arc/capture.h"
 #include "engine/base/arena.h"
 #include "engine/base/port.h"
 #include "engine/base/ring.h"
@@ -71,6 +72,7 @@ typedef struct tw_engine_info {
     uint32_t late_blocks;   /* blocks started late (port reports them, tw_engine_late()) */
     tw_err_t last_error;    /* of the running graph: last script fault etc. */
     char name[32];
+    uint64_t functions; /* bit per id of engine/node/services.def: what this device offers its nodes */
 } tw_engine_info_t;
 void tw_engine_info(tw_engine_t *e, tw_engine_info_t *out);
 
@@ -167,17 +169,54 @@ tw_err_t tw_engine_put_arc_read(tw_engine_t *e, uint32_t token, uint32_t arc, ui
 tw_err_t tw_engine_put_arc_write(tw_engine_t *e, uint32_t token, uint32_t arc, const uint8_t *data, uint32_t bytes,
                                  bool partial);
 
-/** A tap on an arc: the engine copies every frame written to the arc into `ring`. */
+/** A tap on an arc: the engine copies every frame written to the arc into `ring`, or captures it around a trigger. */
 typedef struct tw_probe {
     tw_ring_t ring;           /* records: u64 tick, u32 dropped so far, u32 0, then the bytes */
     _Atomic uint32_t dropped; /* frames that did not fit */
     uint32_t arc;
-    struct tw_probe *next; /* engine's list */
+    tw_capture_t *capture; /* not NULL: feed this instead of the ring */
+    uint32_t script; /* cause SCRIPT: runs after each block that wrote to the arc, r0 = arc, r1 = bytes; T fires */
+    _Atomic uint32_t script_error; /* number of the error its last run ended with, 0 none */
+    /* the engine's */
+    struct tw_probe *next, *next_watch;
+    uint32_t fed; /* bytes in this block */
 } tw_probe_t;
 #define TW_PROBE_HEADER 16u
-/** Attach; the probe belongs to the engine until the reply of put_unprobe (or of a swap, unload). */
+/**
+ * Attach; the probe belongs to the engine until the reply of put_unprobe (or of a swap, unload).
+ * @return also SCRIPT_NONE
+ */
 tw_err_t tw_engine_put_probe(tw_engine_t *e, uint32_t token, tw_probe_t *probe);
 tw_err_t tw_engine_put_unprobe(tw_engine_t *e, uint32_t token, tw_probe_t *probe);
+
+/* ---- control side: recording -------------------------------------------------------- */
+
+typedef enum tw_recorder_state {
+    TW_RECORDER_WAITING = 0, /* for a graph that is primed after tw_engine_record() and swapped in */
+    TW_RECORDER_ON = 1,
+    TW_RECORDER_FULL = 2,  /* the ring took no more: the recording ends here, the graph goes on */
+    TW_RECORDER_ENDED = 3, /* as asked */
+} tw_recorder_state_t;
+
+/**
+ * Everything a graph hears and says, for a bit-exact replay: commands as they apply, inputs, times, checksums of the
+ * outputs. The engine writes the ring, one record of engine/base/record.h each, and never waits for its reader.
+ */
+typedef struct tw_recorder {
+    tw_ring_t ring;
+    bool outputs; /* keep whole output frames, not their checksums alone */
+    /** Control thread: image `id` was primed; records name it. Valid during the call. */
+    void (*image)(void *ctx, uint32_t id, const uint8_t *image, uint32_t bytes);
+    void *ctx;
+    _Atomic uint32_t state; /* tw_recorder_state_t; FULL and ENDED: the engine is done with it */
+    _Atomic uint32_t stop;  /* control: 1 = end before the next block */
+    uint32_t first_image;   /* the engine's */
+} tw_recorder_t;
+/** Record from the next graph that is primed on, one recorder at a time; its fields before `state` are set. NULL: none,
+ *  once the one there was is FULL or ENDED. @return BUSY: another one records */
+tw_err_t tw_engine_record(tw_engine_t *e, tw_recorder_t *r);
+/** The number of the first block, for a replay; before the first graph. */
+void tw_engine_first_tick(tw_engine_t *e, uint64_t tick);
 
 /** Bytes a group may still take. */
 uint32_t tw_engine_room(tw_engine_t *e);

@@ -26,6 +26,8 @@ static void change_graph(tw_engine_t *e, tw_graph_t *graph, tw_graph_state_t sta
     e->e.graph = graph;
     e->e.generation++;
     e->e.steps = 0;
+    e->e.watches = NULL;
+    record_graph(e);
     tw_gauge_set(&e->state, (uint32_t)state);
     /* From here on the control side may touch the old slot. */
     atomic_store_explicit(&e->swaps_done, e->e.generation, memory_order_release);
@@ -83,10 +85,13 @@ static void run_script(tw_engine_t *e, const cmd_t *c)
 static void read_arc(tw_engine_t *e, const cmd_t *c)
 {
     const tw_arc_t *a = &e->e.graph->arcs[c->a];
-    uint32_t n = tw_min_u32(c->b, tw_gauge_get(&a->write));
+    const uint32_t known = a->shares != NULL && !a->second ? tw_arc_fill(a)
+                           : a->type == TW_ARC_MODULO      ? a->size
+                                                           : tw_gauge_get(&a->write);
+    uint32_t n = tw_min_u32(c->b, known);
     n -= n % a->in_frame;
     reply_t *r = reply_begin(e, c, TW_OK, n);
-    memcpy(reply_data(r), a->buf + tw_gauge_get(&a->write) - n, n);
+    (void)tw_arc_newest(a, reply_data(r), n);
     reply_send(e, r);
 }
 
@@ -106,32 +111,6 @@ static tw_probe_t *probe_of(const cmd_t *c)
     tw_probe_t *p;
     memcpy(&p, data_of(c), sizeof p);
     return p;
-}
-
-static void attach(tw_engine_t *e, tw_probe_t *p)
-{
-    tw_arc_t *a = &e->e.graph->arcs[p->arc];
-    p->next = a->taps;
-    a->taps = p;
-}
-
-/* A probe of a graph that was swapped out is on no list of this one, perhaps on no arc of it. */
-static void detach(tw_engine_t *e, tw_probe_t *p)
-{
-    if (p->arc >= e->e.graph->n_arcs) {
-        return;
-    }
-    tw_arc_t *a = &e->e.graph->arcs[p->arc];
-    if (a->taps == p) {
-        a->taps = p->next;
-        return;
-    }
-    for (tw_probe_t *k = a->taps; k != NULL; k = k->next) {
-        if (k->next == p) {
-            k->next = p->next;
-            return;
-        }
-    }
 }
 
 /* Counted also when it is refused, and before it is answered: a client may send the next at once. */
@@ -176,10 +155,10 @@ static void apply_to_graph(tw_engine_t *e, const cmd_t *c)
         write_arc(e, c);
         return;
     case OP_PROBE:
-        attach(e, probe_of(c));
+        probe_attach(e, probe_of(c));
         break;
     case OP_UNPROBE:
-        detach(e, probe_of(c));
+        probe_detach(e, probe_of(c));
         break;
     case OP_PAD:
     case OP_SCRIPT:
@@ -192,6 +171,9 @@ static void apply_to_graph(tw_engine_t *e, const cmd_t *c)
 
 void engine_apply(tw_engine_t *e, const cmd_t *c, tw_err_t refused)
 {
+    if (e->e.rec != NULL && refused == TW_OK) {
+        record_command(e, c);
+    }
     if (c->op == OP_SCRIPT) {
         replace_script(e, c, refused);
     } else if (refused != TW_OK) {

@@ -3,6 +3,7 @@
  * Tables never change while a graph lives; counters are gauges the engine thread moves.
  */
 #include "engine/engine_priv.h"
+#include "engine/node/services.h"
 
 /* "<text>.<n>", cut to `size`. */
 static void numbered(char *out, uint32_t size, const char *text, uint32_t n)
@@ -50,6 +51,7 @@ void tw_engine_info(tw_engine_t *e, tw_engine_info_t *out)
         .generation = e->c.generation,
         .tick = tw_word_tick(tw_word_load(&e->word)),
         .late_blocks = tw_gauge_get(&e->late),
+        .functions = tw_library_functions(tw_library()),
     };
     const tw_graph_t *g = engine_view(e);
     if (g == NULL) {

@@ -51,6 +51,7 @@ typedef struct slot {
     uint8_t *mem;
     tw_graph_t graph;
     uint32_t *versions; /* of each node's parameters; control side */
+    uint32_t image;     /* number of the image primed in it, for recordings */
     bool live;          /* its nodes were RESET and not yet STOPped */
 } slot_t;
 
@@ -85,6 +86,7 @@ struct tw_engine {
     _Atomic uint32_t scripts_done;       /* replacements of scripts applied or refused */
     tw_gauge_t state, late, events_lost;
     tw_ring_t replies, events;
+    tw_recorder_t *_Atomic recorder; /* control sets it, the engine looks once a tick */
     struct {
         uint32_t start, put; /* queue positions: open group is [start, put) */
         uint32_t promised;   /* reply bytes of published commands and the open group */
@@ -94,6 +96,7 @@ struct tw_engine {
         int primed;
         int group_primed;    /* primed slot the open group swaps in */
         uint32_t generation; /* = swaps and unloads published */
+        uint32_t images;     /* primed so far */
         uint32_t scripts;    /* replacements of scripts published */
         bool from_events;    /* where the reply handed out came from */
     } c;
@@ -101,6 +104,10 @@ struct tw_engine {
         tw_graph_t *graph;
         uint64_t tick;
         uint32_t generation, steps;
+        tw_probe_t *watches; /* probes that a script fires */
+        tw_recorder_t *rec;  /* that records now, NULL none */
+        tw_port_t rec_port;  /* what a graph that is recorded sees instead of cfg.port and cfg.board */
+        tw_board_t rec_board;
     } e;
 };
 
@@ -127,6 +134,28 @@ static inline cmd_t *cmd_at(tw_engine_t *e, uint32_t pos)
 
 /* engine_apply.c: engine side */
 void engine_apply(tw_engine_t *e, const cmd_t *c, tw_err_t refused);
+
+/* engine_probe.c: engine side */
+void probe_attach(tw_engine_t *e, tw_probe_t *p);
+void probe_detach(tw_engine_t *e, tw_probe_t *p);
+/** tw_graph_host_t.tap */
+void probe_tap(void *ctx, void *taps, const uint8_t *data, uint32_t bytes);
+/** An arc of the graph that runs went empty or full. */
+void probe_flow(tw_engine_t *e, uint32_t arc, int64_t full);
+/** Run the scripts that fire probes; after a block. */
+void probe_scripts(tw_engine_t *e);
+
+/* engine_record.c: engine side */
+/** Before commands apply: begin or end what was asked for. */
+void record_look(tw_engine_t *e);
+/** A command is about to apply. */
+void record_command(tw_engine_t *e, const cmd_t *c);
+/** The graph that runs was changed. */
+void record_graph(tw_engine_t *e);
+void record_block(tw_engine_t *e);
+void record_block_end(tw_engine_t *e);
+/** A script ran for a probe, after the block. */
+void record_run(tw_engine_t *e, uint32_t script, const int64_t *args, uint32_t n);
 
 /* engine_reply.c */
 /** Control: reply ring bytes for a reply with `bytes` of data; false: not now. */

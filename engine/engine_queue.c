@@ -199,6 +199,9 @@ tw_err_t tw_engine_put_arc_write(tw_engine_t *e, uint32_t token, uint32_t arc, c
 tw_err_t tw_engine_put_probe(tw_engine_t *e, uint32_t token, tw_probe_t *probe)
 {
     TW_TRY(arc_of_view(e, probe->arc));
+    if (probe->capture != NULL && probe->capture->cfg.cause == TW_CAUSE_SCRIPT) {
+        TW_TRY(script_of_view(e, probe->script));
+    }
     const cmd_t c = {.op = OP_PROBE, .token = token, .n = sizeof probe};
     return put(e, &c, &probe, on_token(token));
 }

@@ -325,6 +325,7 @@ void tw_swap_done(tw_server_t *s, const tw_engine_reply_t *r)
     log_swap(s, r);
     if (r->err == TW_OK) {
         tw_subs_graph_changed(s);
+        tw_armed_graph_changed(s);
     }
 }
 

@@ -232,6 +232,21 @@ typedef struct tw_sub {
     uint32_t ring_lost; /* frames that did not fit earlier probes' rings */
 } tw_sub_t;
 
+/* ---- probes ---------------------------------------------------------------------------------- */
+typedef struct tw_armed {
+    tw_probe_t probe;
+    tw_capture_t capture;
+    tw_capture_cfg_t cfg;
+    uint8_t *mem;
+    tw_session_t *ses; /* NULL: free (once the probe is out) */
+    uint16_t stream;
+    uint8_t state; /* tw_probe_state_t */
+    char arc_name[32];
+    uint32_t max_rate, sent, at; /* captures sent whole; points of the next one that went out */
+    int64_t budget;
+    uint64_t budget_us;
+} tw_armed_t;
+
 /* ---- log ------------------------------------------------------------------------------------- */
 typedef struct tw_log_line {
     uint64_t t_us;
@@ -266,6 +281,8 @@ struct tw_server {
     tw_sub_t *subs;
     uint32_t sub_block; /* bytes of a subscription's block buffer */
     uint32_t live_subs;
+    tw_armed_t *armed;
+    uint32_t live_probes;
 
     tw_log_line_t *log;
     uint64_t log_seq; /* of the next line; the first is 1 */
@@ -452,6 +469,19 @@ void tw_subs_session_gone(tw_server_t *s, const tw_session_t *ses);
 void tw_subs_resume(tw_server_t *s, tw_session_t *ses);
 #define TW_TOKEN_SUB 0x80000000u
 #define TW_TOKEN_BOOT 0xC0000000u
+
+/* A bucket of a quarter second, or of one message where that is more. */
+bool tw_within_rate(uint32_t max_rate, int64_t *budget, uint64_t *budget_us, uint64_t now, uint32_t bytes);
+
+/* probe.c; tokens are TW_TOKEN_SUB | max_subs + index */
+tw_err_t tw_armed_open(tw_call_t *c, const tunewire_v1_ProbeReq *q, tw_armed_t **out, uint32_t *where,
+                       const char **text);
+tw_armed_t *tw_armed_find(tw_server_t *s, const tw_session_t *ses, uint32_t id);
+void tw_armed_close(tw_armed_t *a, tw_err_t err);
+void tw_armed_pump(tw_server_t *s, uint64_t now);
+void tw_armed_out(tw_server_t *s, uint32_t index);
+void tw_armed_graph_changed(tw_server_t *s);
+void tw_armed_session_gone(tw_server_t *s, const tw_session_t *ses);
 
 /* reduce.c */
 bool tw_reduce_knows(uint32_t raw);

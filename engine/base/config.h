@@ -24,6 +24,9 @@
 #ifndef TW_MAX_SUBS
 #define TW_MAX_SUBS 64u /* arc subscriptions, all sessions */
 #endif
+#ifndef TW_MAX_PROBES
+#define TW_MAX_PROBES 16u /* armed at a time, all sessions */
+#endif
 #ifndef TW_MAX_BLOBS
 #define TW_MAX_BLOBS 8u
 #endif

@@ -153,6 +153,9 @@ typedef struct tw_node_desc {
     /** True for a type that makes up for missing input itself: beside its high QoS arcs it gets what there is, perhaps
      *  nothing, and the scheduler conceals nothing. */
     bool conceals;
+    /** 1: with one arc in and one out, of equal frames, both may be one buffer: RUN gets one pointer twice and takes
+     *  as many bytes as it gives, each sample read before its place is written. */
+    uint8_t in_place;
 } tw_node_desc_t;
 
 /** The installed node types, in nodes.def order (index = catalogue entry). */
@@ -183,4 +186,6 @@ typedef struct tw_services {
     void (*biquad_f32)(const float *coef5, unsigned stages, float *state, const float *in, float *out, uint32_t n);
     /** Run script node `script` with phase 1 (RUN) or 0 (RESET); script nodes only. */
     uint32_t (*run_script)(void *ctx, uint32_t script, uint32_t phase);
+    const struct tw_library *lib; /* math, transforms, conversion, audio: services.h */
+    const struct tw_port *port;   /* whose clock lib's time functions read; NULL none */
 } tw_services_t;

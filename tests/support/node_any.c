@@ -317,14 +317,14 @@ static void run(any_t *n)
     }
 }
 
-static void turn(any_t *n)
+/* @return false when a RESET refused its preset for these formats: the node is not used any more */
+static bool turn(any_t *n)
 {
     uint32_t count = 0;
     const tw_param_desc_t *rows = n->d->params != NULL ? n->d->params(&n->fmt[0], &count) : NULL;
     const uint32_t what = byte(n->s) & 15u;
     if (what == 0) {
-        const uint32_t err = do_reset(n, byte(n->s) % 4 != 0, some_preset(n));
-        REQUIRE(n, err == 0, err);
+        return do_reset(n, byte(n->s) % 4 != 0, some_preset(n)) == 0;
     } else if (what == 1 && count != 0) {
         read_all(n, rows, count);
     } else if (what <= 4 && count != 0) {
@@ -334,6 +334,7 @@ static void turn(any_t *n)
     } else {
         run(n);
     }
+    return true;
 }
 
 bool any_node(any_source_t *s, uint32_t type, uint32_t turns)
@@ -346,10 +347,11 @@ bool any_node(any_source_t *s, uint32_t type, uint32_t turns)
     n.svc.run_script = run_script;
     draw_arcs(&n);
     const bool granted = grant(&n), open = granted && do_reset(&n, false, some_preset(&n)) == 0;
-    for (uint32_t i = 0; open && i < turns && more(s); i++) {
-        turn(&n);
+    bool runs = open;
+    for (uint32_t i = 0; runs && i < turns && more(s); i++) {
+        runs = turn(&n);
     }
-    if (open) {
+    if (runs) {
         tw_xdm_t none = {0};
         (void)command(&n, TW_CMD_STOP, 0, &none);
     }

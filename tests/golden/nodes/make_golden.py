@@ -360,7 +360,230 @@ def split_file():
     f.write()
 
 
+# ---- IMA ADPCM ------------------------------------------------------------------------
+# The definition in words of its own: the steps by their law where it holds, the rest as published.
+IMA_STEPS = [7, 8, 9, 10, 11, 12, 13, 14, 16, 17, 19, 21, 23, 25, 28, 31, 34, 37, 41, 45, 50, 55, 60, 66, 73, 80, 88,
+             97, 107, 118, 130, 143, 157, 173, 190, 209, 230, 253, 279, 307, 337, 371, 408, 449, 494, 544, 598, 658,
+             724, 796, 876, 963, 1060, 1166, 1282, 1411, 1552, 1707, 1878, 2066, 2272, 2499, 2749, 3024, 3327, 3660,
+             4026, 4428, 4871, 5358, 5894, 6484, 7132, 7845, 8630, 9493, 10442, 11487, 12635, 13899, 15289, 16818,
+             18500, 20350, 22385, 24623, 27086, 29794, 32767]
+
+
+class Ima:
+    def __init__(self, predictor=0, index=0):
+        self.predictor, self.index = predictor, index
+
+    def decode(self, code):
+        step, size = IMA_STEPS[self.index], code % 8
+        change = step // 8 + sum(step // 2**k for k in range(3) if size & (4 >> k))
+        self.predictor = max(-32768, min(32767, self.predictor - change if code >= 8 else self.predictor + change))
+        self.index = max(0, min(88, self.index + (-1 if size < 4 else 2 * size - 6)))
+        return self.predictor
+
+    def encode(self, x):
+        step, rest = IMA_STEPS[self.index], abs(x - self.predictor)
+        size = 0
+        for k in range(3):
+            if rest >= step >> k:
+                size |= 4 >> k
+                rest -= step >> k
+        code = size + (8 if x < self.predictor else 0)
+        self.decode(code)
+        return code
+
+
+def ima_stream(chans):
+    """Codes of interleaved channels, high half first; and what comes back."""
+    coders = [Ima() for _ in chans]
+    codes, back = [], [[] for _ in chans]
+    for t in range(len(chans[0])):
+        for c, coder in enumerate(coders):
+            codes.append(coder.encode(chans[c][t]))
+            back[c].append(coder.predictor)
+    return bytes(codes[i] << 4 | codes[i + 1] for i in range(0, len(codes), 2)), back
+
+
+def ima_blocks(chans, block):
+    """Blocks of a WAV file's IMA ADPCM; and what comes back."""
+    n = 1 + 8 * (block // (4 * len(chans)) - 1)
+    data, back, index = b"", [[] for _ in chans], [0] * len(chans)
+    for at in range(0, len(chans[0]) - n + 1, n):
+        head, codes = b"", []
+        for c, x in enumerate(chans):
+            coder = Ima(x[at], index[c])
+            head += struct.pack("<hBB", x[at], index[c], 0)
+            back[c].append(x[at])
+            codes.append([coder.encode(v) for v in x[at + 1:at + n]])
+            index[c] = coder.index
+            again = Ima(x[at], head[4 * c + 2])
+            back[c] += [again.decode(k) for k in codes[c]]
+        for g in range(0, n - 1, 8):
+            for c in codes:
+                head += bytes(c[g + 2 * i] | c[g + 2 * i + 1] << 4 for i in range(4))
+        data += head.ljust(block, b"\0")
+    return data, back
+
+
+def speech(rnd, n, pitch):
+    """Something like it: pulses through two formants, loud and soft by turns, with some breath."""
+    y, a, b = [], [0.0, 0.0], [0.0, 0.0]
+    for t in range(n):
+        x = (1.0 if t % pitch == 0 else 0.0) + 0.02 * next(rnd)
+        a = [x + 1.8 * math.exp(-0.05) * math.cos(0.35) * a[0] - 0.81 * a[1], a[0]]
+        b = [a[0] + 1.7 * math.cos(0.9) * b[0] - 0.72 * b[1], b[0]]
+        y.append(b[0] * (0.2 + 0.8 * math.sin(t / 700.0) ** 2))
+    top = max(map(abs, y))
+    return [int(round(28000 * v / top)) for v in y]
+
+
+def check_with_audioop(x, data, back):
+    """The same algorithm as others wrote it, where this Python still has it."""
+    try:
+        import audioop
+    except ImportError:
+        return
+    pcm = struct.pack("<%dh" % len(x), *x)
+    assert audioop.lin2adpcm(pcm, 2, None)[0] == data
+    assert audioop.adpcm2lin(data, 2, None)[0] == struct.pack("<%dh" % len(x), *back)
+
+
+def ima_files():
+    enc, dec = File("compressor"), File("decompressor")
+    rnd = noise(9)
+
+    def case(name, fmt, coded, preset, pcm, data, back):
+        for f, x, y in ((enc, pcm, data), (dec, data, back)):
+            f.add("case", name)
+            f.add("formats", *((*fmt, *coded) if f is enc else (*coded, *fmt)))
+            f.add("preset", preset)
+            f.add("bytes-in", x.hex())
+            f.add("bytes-out", y.hex())
+
+    def pack(chans, samples, blocks):
+        frames = range(0, len(chans[0]), samples)
+        flat = [v for at in frames for v in interleave([c[at:at + samples] for c in chans], blocks)]
+        return struct.pack("<%dh" % len(flat), *flat)
+
+    whole = [-32768, 32767] * 20 + [0] * 24
+    signals = {"random words": [int(32767 * next(rnd)) for _ in range(2000)], "speech": speech(rnd, 4000, 71),
+               "ends of the range": whole, "silence": [0] * 64}
+    for name, x in signals.items():
+        data, back = ima_stream([x])
+        check_with_audioop(x, data, back[0])
+        case(name, ("S16", 1, 0, 16), ("U8", 1, 0, 4), 1, pack([x], 16, 0), data, pack(back, 16, 0))
+    for blocks in (0, 1):
+        chans = [speech(rnd, 480, 53 + 7 * c) for c in range(3)]
+        data, back = ima_stream(chans)
+        case("three channels, layout %d" % blocks, ("S16", 3, blocks, 20), ("HEXBINARY", 1, 0, 15), 0,
+             pack(chans, 20, blocks), data, pack(back, 20, blocks))
+        chans = [speech(rnd, 41 * 20, 53 + 7 * c) for c in range(2)]
+        data, back = ima_blocks(chans, 50)
+        case("blocks of two channels, layout %d" % blocks, ("Q15", 2, blocks, 41), ("U8", 1, 0, 50), 16,
+             pack(chans, 41, blocks), data, pack(back, 41, blocks))
+    enc.write()
+    dec.write()
+
+
+# ---- modulator --------------------------------------------------------------------------
+def near(t, dt):
+    """How near a phase [turns] is to an edge at 0, with its side."""
+    s = (t + 0.5) % 1.0 - 0.5
+    return max(0.0, 1 - abs(s) / dt), s >= 0
+
+
+def jump(t, dt):
+    w, after = near(t, dt)
+    return w * w if after else -w * w
+
+
+def wave_of(kind, t, dt, duty=0.5):
+    """One sample in double precision, from the phase [turns]."""
+    t %= 1.0
+    if kind == 1:
+        return math.sin(2 * math.pi * t)
+    if kind in (2, 7):
+        y = (1 if t < duty else -1) - jump(t, dt) + jump(t - duty, dt)
+        return y if kind == 2 else 0.5 + 0.5 * y
+    if kind == 5:
+        return 2 * t - 1 + jump(t, dt)
+    if kind == 6:
+        y = 4 * t if t < 0.25 else 2 - 4 * t if t < 0.75 else 4 * t - 4
+        return y + 4 / 3 * dt * (near(t - 0.75, dt)[0] ** 3 - near(t - 0.25, dt)[0] ** 3)
+    raise ValueError(kind)
+
+
+def block(wave, amplitude, offset, f, phase, mod, source, a, b, fmod):
+    return struct.pack("<BHhfhBBhhf", wave, amplitude, offset, f, phase, mod, source, a, b, fmod).hex()
+
+
+def modulator_file():
+    f = File("modulator")
+    rate, n = 16000.0, 96
+
+    def case(name, params, x, ys, raw="FP32", raw_in="Q15", within="4e-7", samples=n, chans=1, blocks=0):
+        f.add("case", name)
+        f.add("formats", raw_in, 1, 0, samples, raw, chans, blocks, samples)
+        f.add("preset", 0)
+        f.add("set", 256, params)
+        f.add("within", within)
+        for k in range(0, len(ys), samples):
+            f.run(raw_in, x[k:k + samples] if x else [0] * samples, ys[k:k + samples], raw)
+
+    for kind, name in ((1, "sine"), (2, "square"), (5, "saw"), (6, "triangle"), (7, "pulse")):
+        for hz in (440.0, 1375.5):
+            dt = hz / rate
+            ys = [wave_of(kind, t * dt + 0.1875, dt) for t in range(2 * n)]
+            case("%s at %g Hz" % (name, hz), block(kind, 65535, 0, hz, 12288, 0, 0, 0, 0, 0), None, ys, within="2e-5")
+            case("%s at %g Hz in S16, half of it, raised" % (name, hz), block(kind, 32768, 8192, hz, 12288, 0, 0, 0, 0, 0),
+                 None, [32768 * (32768 / 65535 * y + 0.25) for y in ys], "S16", within=1.5)
+    seed, ys = 1, []
+    for _ in range(n):
+        seed = (seed * 1664525 + 1013904223) & 0xFFFFFFFF
+        v = seed & 0xFFFFFF00
+        ys.append((v - (v >> 31 << 32)) / 2**31)
+    case("white noise", block(3, 65535, 0, 0, 0, 0, 0, 0, 0, 0), None, ys, within=0)
+    rnd = noise(31)
+    x = [int(32767 * next(rnd)) for _ in range(n)]
+    case("pattern", block(8, 65535, 0, 0, 0, 0, 0, 0, 0, 0), x, [v / 32768 for v in x], within=0)
+    ys, t = [], 0.0
+    for v in x:
+        ys.append(math.sin(2 * math.pi * t) * (0.5 * v / 32768 + 0.5))
+        t += 1000 / rate
+    case("amplitude by words", block(1, 65535, 0, 1000, 0, 0, 2, 16384, 16384, 0), x, ys)
+    ys, t = [], 0.0
+    for v in x:
+        ys.append(math.sin(2 * math.pi * t))
+        t += 1000 / rate * (1 + 0.25 * v / 32768)
+    case("frequency by words, a quarter of it", block(1, 65535, 0, 1000, 0, 1, 2, 8192, 0, 0), x, ys, within="2e-5")
+    bits = [int(next(rnd) > 0) for _ in range(12)]
+    ys, t = [], 0.0
+    for b in bits:
+        for _ in range(16):
+            ys.append(math.sin(2 * math.pi * t))
+            t += (1500 + (500 if b else -500)) / rate
+    # bits of a byte from its low end
+    data = bytes(sum(bits[k + i] << i for i in range(min(8, len(bits) - k))) for k in range(0, len(bits), 8))
+    f.add("case", "shift keying by bits, 1000 a second, 1000 and 2000 Hz")
+    f.add("formats", "U1", 1, 0, 12, "S16", 1, 0, 192)
+    f.add("preset", 0)
+    f.add("set", 256, block(1, 65535, 0, 1500, 0, 2, 1, 16384, 0, 1000))
+    f.add("bytes-in", data.hex())
+    f.add("bytes-out", struct.pack("<192h", *[max(-32768, min(32767, round(32768 * y))) for y in ys]).hex())
+    f.add("case", "PWM, three quarters, in two channels")
+    f.add("formats", "U8", 1, 0, 8, "S16", 2, 1, 32)
+    f.add("preset", 0)
+    f.add("set", 256, block(10, 65535, 0, 1000, 0, 0, 0, 0, 16384, 0))
+    f.add("bytes-in", "00" * 8)
+    f.add("bytes-out", struct.pack("<64h", *([32767 if k % 16 < 12 else -32768 for k in range(32)] * 2)).hex())
+    for kind, name in ((11, "ramp"), (12, "step")):
+        ys = [1.0 if k >= 32 else k / 32 if kind == 11 else 0.0 for k in range(n)]
+        case(name, block(kind, 65535, 0, 500, 0, 0, 0, 0, 0, 0), None, ys, within=0)
+    f.write()
+
+
 if __name__ == "__main__":
+    ima_files()
+    modulator_file()
     filter_file()
     amplifier_file()
     detector_file()
