@@ -83,7 +83,8 @@ typedef struct tw_engine_node {
     uint8_t rx, tx;
     uint16_t arcs[TW_MAX_NODE_ARCS];
     uint32_t runs, errors;
-    uint32_t cycles_last, cycles_max;
+    uint32_t cycles_last, cycles_max; /* of a run */
+    uint32_t cycles_avg;              /* of about the last 16 runs */
     uint32_t load_permille;
     uint32_t version; /* bumped by each SET that reached the queue */
     int script;       /* id of its script, -1 none */

@@ -80,15 +80,17 @@ tw_err_t tw_engine_node(tw_engine_t *e, uint32_t node, tw_engine_node_t *out)
         return TW_E_PARAM_NODE;
     }
     const tw_graph_node_t *n = &g->nodes[node];
+    const tw_graph_hot_t *h = &g->hot[n->pos];
     *out = (tw_engine_node_t){
         .desc = n->desc,
         .fmt = n->fmt,
         .rx = n->rx,
         .tx = n->tx,
-        .runs = tw_gauge_get(&n->runs),
+        .runs = tw_gauge_get(&h->runs),
         .errors = tw_gauge_get(&n->errors),
-        .cycles_last = tw_gauge_get(&n->cycles_last),
-        .cycles_max = tw_gauge_get(&n->cycles_max),
+        .cycles_last = tw_gauge_get(&h->cycles_last),
+        .cycles_max = tw_gauge_get(&h->cycles_max),
+        .cycles_avg = tw_gauge_get(&h->cycles_avg16) / 16,
         .load_permille = permille(e, g, tw_gauge_get(&n->load_cycles)),
         .version = e->slots[e->c.group_view].versions[node],
         .script = n->script >= 0 ? n->script : n->own_script,

@@ -228,7 +228,7 @@ static bool serve_rx(tw_graph_t *g, tw_graph_io_t *io, const tw_graph_ack_t *k)
     return true;
 }
 
-static void serve_tx(tw_graph_io_t *io, const tw_graph_ack_t *k)
+static void serve_tx(tw_graph_t *g, tw_graph_io_t *io, const tw_graph_ack_t *k)
 {
     tw_graph_driver_t *d = io->driver;
     const uint32_t sent = tw_min_u32(k->bytes, d->flight);
@@ -240,6 +240,7 @@ static void serve_tx(tw_graph_io_t *io, const tw_graph_ack_t *k)
         tw_arc_consume(io->arc, sent);
         io->arc->pinned = d->flight != 0;
         io->arc->special = io->arc->pinned;
+        sched_consumed(g, io->arc);
     }
     d->done += sent;
     tw_gauge_add(&io->stats.frames, d->done / io->frame);
@@ -255,7 +256,7 @@ static void serve(tw_graph_t *g, tw_graph_io_t *io)
     for (; taken != put; taken++) {
         const tw_graph_ack_t k = d->ring[taken % TW_IO_ACKS];
         if (io->tx) {
-            serve_tx(io, &k);
+            serve_tx(g, io, &k);
         } else if (!serve_rx(g, io, &k)) {
             break;
         }
@@ -307,6 +308,7 @@ static bool send(tw_graph_t *g, tw_graph_io_t *io)
     }
     if (!a->pinned) {
         tw_arc_consume(a, bytes);
+        sched_consumed(g, a);
     }
     return true;
 }

@@ -37,6 +37,8 @@ static bool take_tables(tw_graph_t *g, taker_t *t, tw_graph_ref_t **refs)
 {
     g->formats = TAKE(t, tw_format_t, g->n_formats);
     g->nodes = TAKE(t, tw_graph_node_t, g->n_nodes);
+    g->hot = take(t, g->n_nodes, sizeof(tw_graph_hot_t), TW_HOT_ALIGN);
+    g->awake = TAKE(t, uint32_t, sched_words(g->n_nodes));
     *refs = TAKE(t, tw_graph_ref_t, ref_count(g->img, g->n_nodes));
     g->arcs = TAKE(t, tw_arc_t, g->n_arcs);
     g->ios = TAKE(t, tw_graph_io_t, g->n_ios);
@@ -366,7 +368,10 @@ static bool take_all(tw_graph_t *g, taker_t *t)
     for (uint32_t i = 0; i < g->n_ios; i++) {
         decode_io(g, i);
     }
-    return take_scripts(g, t) && take_frames(g, t) && take_drivers(g, t) && task_take(g, t->arena, &t->missing);
+    const bool taken =
+        take_scripts(g, t) && take_frames(g, t) && take_drivers(g, t) && task_take(g, t->arena, &t->missing);
+    sched_init(g);
+    return taken;
 }
 
 /* ---- RESET ------------------------------------------------------------------ */
@@ -405,6 +410,7 @@ void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
     tw_node_reset_t r;
     fill_reset(g, n, &p, &r);
     n->inst = r.mem[0];
+    tw_graph_bind(g, node);
     tw_xdm_t data = {.ptr = &r, .bytes = sizeof r};
     const uint32_t cmd = TW_CMD_RESET | tw_put_bits(warm, TW_LO(TW_CMD_WARM)) | n->command |
                          tw_put_bits(preset < 0 ? image_preset : (uint32_t)preset, TW_LO(TW_CMD_PRESET));
