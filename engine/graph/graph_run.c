@@ -90,7 +90,9 @@ static void gather(tw_graph_t *g, const tw_graph_node_t *n, tw_xdm_t *x)
     for (uint32_t i = 0; n->hqos != 0 && i < (uint32_t)n->rx + n->tx; i++) {
         const tw_graph_ref_t *r = &n->refs[i];
         if (r->lock == 0 && !waits_for(n, r) && i < n->rx) {
-            conceal_input(g, r->arc);
+            if (!n->desc->conceals) {
+                conceal_input(g, r->arc);
+            }
         } else if (r->lock == 0 && !waits_for(n, r)) {
             (void)flow_room(g, r->arc);
         }
