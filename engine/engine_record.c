@@ -1,8 +1,8 @@
 /* engine_record.c - what a graph hears and says, written to a ring on the engine thread.
  *
  * Graphs see a port and a board that pass everything on and, while something is recorded, note it; nodes, IOs and
- * scripts know nothing of it. Recording begins where such a graph is swapped in, so that all its state is known, and ends by itself
- * when the ring is full: the graph is never delayed.
+ * scripts know nothing of it. Recording begins where such a graph is swapped in, so that all its state is known, and
+ * ends by itself when the ring is full: the graph is never delayed.
  */
 #include "engine/base/crc.h"
 #include "engine/base/record.h"
