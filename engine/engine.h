@@ -174,9 +174,9 @@ tw_err_t tw_engine_put_swap_to(tw_engine_t *e, uint32_t token, const tw_swap_t *
 tw_err_t tw_engine_put_swap(tw_engine_t *e, uint32_t token, bool start);
 /**
  * Go back to the graph before the last swap, with the parameters it had; it takes the time `fade_us`, 0 one block.
- * Where that swap carried state over, the signal's state comes along; otherwise it is that of the moment the graph
- * stopped, as always when the engine goes back by itself. A fade that still runs is turned round where it is. Going
- * back once more comes forward again.
+ * With a fade, and where that swap carried state over, the signal's state comes along, so that nothing is heard but the
+ * fade; at once, the graph is as it was when it stopped: levels do not glide back. A fade that still runs is turned
+ * round where it is. Going back once more comes forward again.
  * @return NO_ROLLBACK, BUSY: a swap is on its way; the reply may say GENERATION: the engine went back by itself
  */
 tw_err_t tw_engine_put_rollback(tw_engine_t *e, uint32_t token, uint32_t fade_us);
