@@ -56,6 +56,7 @@ tw_err_t tw_engine_init(tw_engine_t **out, const tw_engine_cfg_t *cfg, void *mem
     e->slots[0].mem = tw_arena_take(&arena, cfg->graph_bytes, ALIGN);
     e->slots[1].mem = tw_arena_take(&arena, cfg->graph_bytes, ALIGN);
     e->e.slot = e->e.kept = NO_SLOT;
+    record_init(e);
     e->c.view = e->c.group_view = e->c.primed = e->c.group_primed = NO_SLOT;
     *out = e;
     return TW_OK;
@@ -135,7 +136,7 @@ static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t 
         img = copy;
     }
     /* No callbacks while the control thread runs the nodes: the event ring is the engine's. */
-    fade_init(&s->side, e->cfg.board);
+    fade_init(&s->side, &e->e.rec_board);
     const tw_graph_env_t env = {.port = e->cfg.port, .board = &s->side.board};
     TW_TRY(take_marks(s, tw_bits(tw_img_word(img, 0, TW_W_COUNTS), TW_W12_NODES), &arena, fault));
     TW_TRY(tw_graph_load(&s->graph, img, &env, &arena, fault));

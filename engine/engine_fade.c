@@ -244,10 +244,24 @@ static uint32_t side_write(void *ctx, uint32_t hwid, uint64_t tick, const void *
     return real_write(s, hwid, tick, src, bytes);
 }
 
+static bool side_io(void *ctx, uint32_t hwid, tw_io_command_t command, const void *data, uint32_t bytes)
+{
+    const fade_side_t *s = ctx;
+    return s->real->io(s->real->ctx, hwid, command, data, bytes);
+}
+
+static void side_flush(void *ctx, const void *at, uint32_t bytes, bool wrote)
+{
+    const fade_side_t *s = ctx;
+    s->real->flush(s->real->ctx, at, bytes, wrote);
+}
+
 void fade_init(fade_side_t *s, const tw_board_t *real)
 {
     *s = (fade_side_t){.board = *real, .real = real};
     s->board.ctx = s;
+    s->board.io = real->io != NULL ? side_io : NULL;
+    s->board.flush = real->flush != NULL ? side_flush : NULL;
     s->board.read = side_read;
     s->board.write = side_write;
 }

@@ -164,7 +164,7 @@ struct tw_engine {
         uint32_t hot;        /* blocks in a row that took too long */
         tw_probe_t *watches; /* probes that a script fires */
         tw_recorder_t *rec;  /* that records now, NULL none */
-        tw_port_t rec_port;  /* what a graph that is recorded sees instead of cfg.port and cfg.board */
+        tw_port_t rec_port;  /* what graphs see instead of cfg.port and cfg.board */
         tw_board_t rec_board;
     } e;
     undo_t undo;
@@ -246,8 +246,8 @@ void shadow_leave(tw_engine_t *e, tw_graph_t *g);
 void record_look(tw_engine_t *e);
 /** A command is about to apply. */
 void record_command(tw_engine_t *e, const cmd_t *c);
-/** The graph that runs was changed. */
-void record_graph(tw_engine_t *e);
+/** Port and board for graphs, which note what passes while something is recorded. */
+void record_init(tw_engine_t *e);
 void record_block(tw_engine_t *e);
 void record_block_end(tw_engine_t *e);
 /** The block took too long and what waits to be confirmed is taken back. */

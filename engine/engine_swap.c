@@ -200,10 +200,10 @@ static void become(tw_engine_t *e, int slot, int kept)
     e->e.watches = NULL;
     if (e->e.graph != NULL) {
         e->e.graph->env.host = engine_host(e);
+        e->e.graph->env.port = &e->e.rec_port; /* until now the control side's, who must not write to the recording */
         if (e->cfg.board->adopt != NULL) {
             e->cfg.board->adopt(e->cfg.board->ctx);
         }
-        record_graph(e);
     }
 }
 

@@ -49,14 +49,14 @@ static void fill_guard(tw_server_t *s, tunewire_v1_GraphInfo *g)
     tw_engine_guard(s->e, &guard);
     g->can_roll_back = guard.kept;
     g->fading = guard.fading;
-    if (p->kind != TW_WAITS_NOTHING && !p->going_back && p->due_us != TW_NEVER) {
+    if (p->kind != TW_WAITS_NOTHING && p->due_us != TW_NEVER) {
         const uint64_t now = tw_now(s);
-        g->confirm_ms = p->due_us > now ? (uint32_t)((p->due_us - now) / 1000) + 1 : 1;
+        g->confirm_ms = p->due_us > now && !p->going_back ? (uint32_t)((p->due_us - now) / 1000) + 1 : 1;
         g->confirm_txn = p->kind == TW_WAITS_VALUES ? p->id : 0;
     }
     g->reverts = p->count;
     g->revert_tick = p->tick;
-    tw_copy_str(g->revert_text, sizeof g->revert_text, p->count != 0 ? p->why : "");
+    tw_copy_str(g->revert_text, sizeof g->revert_text, p->count != 0 ? p->last : "");
 }
 
 void tw_fill_graph(tw_server_t *s, tunewire_v1_GraphInfo *g)
@@ -411,6 +411,7 @@ void tw_swap_done(tw_server_t *s, const tw_engine_reply_t *r)
     if (r->err == TW_OK) {
         tw_subs_graph_changed(s);
         tw_armed_graph_changed(s);
+        tw_doubles_graph_changed(s);
     }
 }
 

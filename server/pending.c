@@ -72,6 +72,7 @@ static void went_back(tw_server_t *s, tw_waits_t kind, uint64_t tick)
     tw_server_log(s, TW_LOG_WARN, TW_SRC_GRAPH, buf);
     tw_count(s, TW_CNT_TXN_REVERTED);
     s->pending.tick = tick;
+    s->pending.last = s->pending.why;
     s->pending.count++;
 }
 

@@ -373,8 +373,10 @@ void tw_on_txn_confirm(tw_call_t *c, const void *request)
     if (waits(c->s, q->txn)) {
         end_pending(c, TW_WAIT_CONFIRM);
     } else {
-        tw_fail(c, c->s->pending.count != 0 ? TW_E_REVERTED : TW_E_TXN_NONE, q->txn,
-                c->s->pending.count != 0 ? c->s->pending.why : "nothing waits to be confirmed");
+        const tw_pending_t *p = &c->s->pending;
+        const char *why = p->going_back ? p->why : p->count != 0 ? p->last : NULL;
+        tw_fail(c, why != NULL ? TW_E_REVERTED : TW_E_TXN_NONE, q->txn,
+                why != NULL ? why : "nothing waits to be confirmed");
     }
 }
 
