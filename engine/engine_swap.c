@@ -190,6 +190,7 @@ static void stop_fade(tw_engine_t *e)
 static void become(tw_engine_t *e, int slot, int kept)
 {
     if (e->e.graph != NULL) {
+        shadow_leave(e, e->e.graph);
         silence(e->e.graph);
         if (!e->e.fading) {
             tw_graph_ios_stop(e->e.graph);
