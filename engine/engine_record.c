@@ -1,8 +1,8 @@
 /* engine_record.c - what a graph hears and says, written to a ring on the engine thread.
  *
- * A graph that is recorded sees a port and a board that pass everything on and note it; nodes, IOs and scripts know
- * nothing of it. Recording begins where such a graph is swapped in, so that all its state is known, and ends by itself
- * when the ring is full: the graph is never delayed.
+ * Graphs see a port and a board that pass everything on and, while something is recorded, note it; nodes, IOs and
+ * scripts know nothing of it. Recording begins where such a graph is swapped in, so that all its state is known, and
+ * ends by itself when the ring is full: the graph is never delayed.
  */
 #include "engine/base/crc.h"
 #include "engine/base/record.h"
@@ -13,17 +13,8 @@ static tw_recorder_state_t state_of(const tw_recorder_t *r)
     return (tw_recorder_state_t)atomic_load_explicit(&r->state, memory_order_relaxed);
 }
 
-static void wrap(tw_engine_t *e, tw_graph_t *g, bool on)
-{
-    if (g != NULL) {
-        g->env.port = on ? &e->e.rec_port : e->cfg.port;
-        g->env.board = on ? &e->e.rec_board : e->cfg.board;
-    }
-}
-
 static void end(tw_engine_t *e, tw_recorder_state_t why)
 {
-    wrap(e, e->e.graph, false);
     atomic_store_explicit(&e->e.rec->state, (uint32_t)why, memory_order_release);
     e->e.rec = NULL;
 }
@@ -104,6 +95,35 @@ static uint32_t board_write(void *ctx, uint32_t hwid, uint64_t tick, const void 
     return took;
 }
 
+static bool board_io(void *ctx, uint32_t hwid, tw_io_command_t command, const void *data, uint32_t bytes)
+{
+    const tw_board_t *b = ((tw_engine_t *)ctx)->cfg.board;
+    return b->io(b->ctx, hwid, command, data, bytes);
+}
+
+static void board_flush(void *ctx, const void *at, uint32_t bytes, bool wrote)
+{
+    const tw_board_t *b = ((tw_engine_t *)ctx)->cfg.board;
+    b->flush(b->ctx, at, bytes, wrote);
+}
+
+void record_init(tw_engine_t *e)
+{
+    const tw_board_t *b = e->cfg.board;
+    e->e.rec_port = *e->cfg.port;
+    e->e.rec_port.ctx = e;
+    e->e.rec_port.now_us = now_us;
+    e->e.rec_port.cycles = cycles;
+    e->e.rec_board = *b;
+    e->e.rec_board.ctx = e;
+    e->e.rec_board.read = board_read;
+    e->e.rec_board.write = board_write;
+    e->e.rec_board.io = b->io != NULL ? board_io : NULL;
+    e->e.rec_board.flush = b->flush != NULL ? board_flush : NULL;
+    e->e.rec_board.accept = NULL; /* the engine asks the board itself */
+    e->e.rec_board.adopt = NULL;
+}
+
 /* ---- begin and end -------------------------------------------------------------------------- */
 
 void record_look(tw_engine_t *e)
@@ -114,24 +134,9 @@ void record_look(tw_engine_t *e)
     }
     if (e->e.rec == NULL && state_of(r) == TW_RECORDER_WAITING) {
         e->e.rec = r;
-        e->e.rec_port = *e->cfg.port;
-        e->e.rec_port.ctx = e;
-        e->e.rec_port.now_us = now_us;
-        e->e.rec_port.cycles = cycles;
-        e->e.rec_board = *e->cfg.board;
-        e->e.rec_board.ctx = e;
-        e->e.rec_board.read = board_read;
-        e->e.rec_board.write = board_write;
     }
     if (e->e.rec != NULL && atomic_load_explicit(&r->stop, memory_order_relaxed) != 0) {
         end(e, TW_RECORDER_ENDED);
-    }
-}
-
-void record_graph(tw_engine_t *e)
-{
-    if (e->e.rec != NULL && state_of(e->e.rec) == TW_RECORDER_ON) {
-        wrap(e, e->e.graph, true);
     }
 }
 
@@ -217,6 +222,14 @@ void record_command(tw_engine_t *e, const cmd_t *c)
         break;
     case OP_ARC_WRITE:
         put(e, TW_REC_ARC_WRITE, c->a, c->b, data, c->n);
+        break;
+    case OP_ROLLBACK: /* a recording does not know them */
+    case OP_KEEP:
+    case OP_ARM:
+    case OP_ARMED:
+    case OP_CONFIRM:
+    case OP_REVERT:
+        end(e, TW_RECORDER_ENDED);
         break;
     case OP_PAD:
     case OP_READ: /* reads leave the graph as it is */

@@ -80,7 +80,11 @@ typedef struct tw_arc {
     uint8_t underflow, overflow; /* policy codes of the image */
     int16_t script;              /* of policy 3, -1 none */
     bool underflow_series, overflow_series; /* the last access failed too: no second event */
+    bool blocked;                           /* its producer waits for room: who consumes wakes it */
+    uint16_t from, to;                      /* places of producer and consumer in the schedule, TW_ARC_NOBODY an IO */
 } tw_arc_t;
+
+enum { TW_ARC_NOBODY = 0xFFFF };
 
 static inline uint32_t tw_arc_fill(const tw_arc_t *a)
 {
@@ -164,6 +168,15 @@ static inline void tw_arc_realign(tw_arc_t *a)
     tw_gauge_set(&a->write, fill);
 }
 
+/** The whole frames in `bytes`. Mostly there is one or none, and a division costs as much as a small node. */
+static inline uint32_t tw_arc_whole(uint32_t bytes, uint32_t frame)
+{
+    if (bytes < frame) {
+        return 0;
+    }
+    return bytes - frame < frame ? frame : bytes - bytes % frame;
+}
+
 /** Bytes of whole consumer frames that lie in a row, at tw_arc_data() afterwards. At least a frame when there is one.
  */
 static inline uint32_t tw_arc_available(tw_arc_t *a)
@@ -173,7 +186,7 @@ static inline uint32_t tw_arc_available(tw_arc_t *a)
         tw_arc_realign(a);
         head = tw_arc_head(a);
     }
-    return head - head % a->out_frame;
+    return tw_arc_whole(head, a->out_frame);
 }
 
 /** Contiguous room of at least `bytes` behind the data, or NULL when the arc is too full. */
@@ -204,15 +217,21 @@ static inline const uint8_t *tw_arc_data(const tw_arc_t *a)
     return a->buf + tw_gauge_get(&a->read);
 }
 
+/** `bytes` written at tw_arc_room() are data now, of an arc that keeps no copy. */
+static inline void tw_arc_advance(tw_arc_t *a, uint32_t bytes)
+{
+    const uint32_t write = tw_gauge_get(&a->write) + bytes;
+    tw_gauge_set(&a->write, write);
+    tw_gauge_max(&a->max_fill, write - tw_gauge_get(&a->read));
+}
+
 /** `bytes` written at tw_arc_room() are data now. */
 static inline void tw_arc_commit(tw_arc_t *a, uint32_t bytes)
 {
-    const uint32_t write = tw_gauge_get(&a->write) + bytes;
     if (a->last != NULL && bytes >= a->in_frame) {
         memcpy(a->last, a->buf + tw_arc_write_at(a) + bytes - a->in_frame, a->in_frame);
     }
-    tw_gauge_set(&a->write, write);
-    tw_gauge_max(&a->max_fill, tw_arc_fill(a));
+    tw_arc_advance(a, bytes);
 }
 
 /** Drop `bytes` (at most the fill) from the front; a constant keeps them. */

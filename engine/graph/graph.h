@@ -65,14 +65,14 @@ typedef struct tw_graph_node {
     uint32_t record;            /* byte offset of its record in the image */
     uint32_t command;           /* trace id, ready to be or-ed with a command */
     uint8_t rx, tx;
-    uint8_t reruns;      /* at most, 0 = none */
-    uint8_t hqos;        /* has a high QoS arc: runs when those are ready */
-    int16_t script;      /* before and after script, -1 none */
-    int16_t own_script;  /* code of a script node, -1 none */
-    uint32_t block_runs; /* in this block */
-    uint32_t block_cycles;
-    bool failed; /* its first error was told */
-    tw_gauge_t runs, errors, cycles_last, cycles_max, load_cycles;
+    uint8_t reruns;     /* at most, 0 = none */
+    uint8_t hqos;       /* has a high QoS arc: runs when those are ready */
+    int16_t script;     /* before and after script, -1 none */
+    int16_t own_script; /* code of a script node, -1 none */
+    uint16_t pos;       /* place in the schedule: its tw_graph_hot_t */
+    bool failed;        /* its first error was told */
+    tw_gauge_t errors;
+    tw_gauge_t load_cycles; /* of a block, mean of the last TW_LOAD_BLOCKS */
 } tw_graph_node_t;
 
 /** Acknowledgements of one IO that may wait for the next scan; a power of two. */
@@ -114,6 +114,27 @@ typedef struct tw_graph_driver {
     uint32_t done;          /* bytes of the frame under way */
     bool opened, ongoing, skip, servant;
 } tw_graph_driver_t;
+/** Loads of nodes are told over this many blocks. In one of them every run is timed: to look at the counter costs as
+ *  much as a short node. A node of TW_TIMED_CYCLES or more on average is timed in every run. */
+enum { TW_LOAD_BLOCKS = 32, TW_TIMED_CYCLES = 4096 };
+
+/** What a run of a node touches besides its arcs and its memory: one cache line a node, in the order of the schedule.
+ *  Whoever changes tw_graph_node_t.inst calls tw_graph_bind(). */
+typedef struct tw_graph_hot {
+    tw_node_fn run;
+    void *inst;
+    struct tw_arc *in, *out; /* of a `single` node */
+    uint32_t command;        /* RUN, with the trace id */
+    uint16_t node;           /* its index */
+    uint16_t block_runs;     /* in this block */
+    uint32_t load_cycles;    /* since its load was told */
+    uint8_t reruns;
+    bool plain;  /* stream arcs alone, no high QoS, no script of any kind: runs by the short path */
+    bool single; /* plain, one arc in, one out */
+    bool timed;  /* in every run */
+    tw_gauge_t runs, cycles_last, cycles_max;
+    tw_gauge_t cycles_avg16; /* of about the last 16 runs that were timed, in 1/16 cycle */
+} tw_graph_hot_t;
 
 typedef struct tw_graph_io {
     uint32_t hwid;
@@ -155,6 +176,10 @@ typedef struct tw_graph {
     uint32_t n_nodes, n_arcs, n_ios, n_scripts, n_formats, n_banks;
     tw_format_t *formats;
     tw_graph_node_t *nodes;
+    tw_graph_hot_t *hot; /* of each node, in the order they are looked at */
+    uint32_t *awake;     /* a bit for each place in `hot`: may be ready; a clear bit says it is not */
+    uint32_t block;      /* blocks begun */
+    bool timing;         /* every run of this block is timed */
     tw_arc_t *arcs;
     tw_graph_io_t *ios;
     tw_graph_script_t *scripts;
@@ -217,6 +242,8 @@ void tw_graph_block(tw_graph_t *g, uint64_t tick);
 /** SET / READ a parameter between two blocks. The value was checked. */
 tw_err_t tw_graph_set_param(tw_graph_t *g, uint32_t node, uint32_t tag, const uint8_t *value, uint32_t bytes);
 tw_err_t tw_graph_get_param(tw_graph_t *g, uint32_t node, uint32_t tag, uint8_t *value, uint32_t *bytes);
+/** The node's memory, function or arcs changed place: tell the scheduler. */
+void tw_graph_bind(tw_graph_t *g, uint32_t node);
 /** RESET one node; preset < 0 = the image's, with its boot parameters. */
 void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm);
 

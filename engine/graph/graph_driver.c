@@ -228,7 +228,7 @@ static bool serve_rx(tw_graph_t *g, tw_graph_io_t *io, const tw_graph_ack_t *k)
     return true;
 }
 
-static void serve_tx(tw_graph_io_t *io, const tw_graph_ack_t *k)
+static void serve_tx(tw_graph_t *g, tw_graph_io_t *io, const tw_graph_ack_t *k)
 {
     tw_graph_driver_t *d = io->driver;
     const uint32_t sent = tw_min_u32(k->bytes, d->flight);
@@ -240,6 +240,7 @@ static void serve_tx(tw_graph_io_t *io, const tw_graph_ack_t *k)
         tw_arc_consume(io->arc, sent);
         io->arc->pinned = d->flight != 0;
         io->arc->special = io->arc->pinned;
+        sched_consumed(g, io->arc);
     }
     d->done += sent;
     tw_gauge_add(&io->stats.frames, d->done / io->frame);
@@ -255,7 +256,7 @@ static void serve(tw_graph_t *g, tw_graph_io_t *io)
     for (; taken != put; taken++) {
         const tw_graph_ack_t k = d->ring[taken % TW_IO_ACKS];
         if (io->tx) {
-            serve_tx(io, &k);
+            serve_tx(g, io, &k);
         } else if (!serve_rx(g, io, &k)) {
             break;
         }
@@ -263,6 +264,17 @@ static void serve(tw_graph_t *g, tw_graph_io_t *io)
         d->ongoing = io->tx ? d->flight != 0 : !d->servant;
         tw_gauge_add(&io->stats.acks, 1);
         atomic_store_explicit(&d->taken, taken + 1, memory_order_release);
+    }
+}
+
+/* Room for a transfer: at the boundary, or as soon as the graph has made it. */
+static void ask(tw_graph_t *g, tw_graph_io_t *io)
+{
+    tw_graph_driver_t *d = io->driver;
+    const bool waits =
+        atomic_load_explicit(&d->taken, memory_order_relaxed) != atomic_load_explicit(&d->put, memory_order_acquire);
+    if (!d->ongoing && d->wait == 0 && !waits && tw_arc_free(io->arc) >= io->frame) {
+        (void)start(g, io, d->buffer, d->buffer != NULL ? d->bytes - d->bytes % io->frame : io->frame);
     }
 }
 
@@ -274,10 +286,8 @@ void driver_in(tw_graph_t *g, tw_graph_io_t *io)
     }
     d->wait -= d->wait != 0;
     serve(g, io);
-    const bool waits =
-        atomic_load_explicit(&d->taken, memory_order_relaxed) != atomic_load_explicit(&d->put, memory_order_acquire);
-    if (!io->tx && !d->ongoing && d->wait == 0 && !waits && tw_arc_free(io->arc) >= io->frame) {
-        (void)start(g, io, d->buffer, d->buffer != NULL ? d->bytes - d->bytes % io->frame : io->frame);
+    if (!io->tx) {
+        ask(g, io);
     }
 }
 
@@ -307,6 +317,7 @@ static bool send(tw_graph_t *g, tw_graph_io_t *io)
     }
     if (!a->pinned) {
         tw_arc_consume(a, bytes);
+        sched_consumed(g, a);
     }
     return true;
 }
@@ -315,6 +326,9 @@ bool driver_out(tw_graph_t *g, tw_graph_io_t *io)
 {
     const tw_graph_driver_t *d = io->driver;
     bool moved = false;
+    if (!io->tx) {
+        ask(g, io);
+    }
     while (io->tx && d->opened && d->wait == 0) {
         serve(g, io);
         if (d->flight != 0 || !tw_arc_readable(io->arc) || !send(g, io)) {

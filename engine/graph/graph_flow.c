@@ -54,6 +54,7 @@ void flow_wrote(tw_graph_t *g, tw_arc_t *a, uint8_t *data, uint32_t bytes)
         return;
     }
     tw_arc_commit(a, bytes);
+    sched_wake(g, a->to);
     a->stamp_us = g->now_us;
     if (a->task != NULL) {
         task_wrote(g, a, data, bytes);
@@ -126,6 +127,7 @@ uint8_t *flow_room(tw_graph_t *g, uint32_t arc)
     flow_overflow(g, arc);
     if (a->overflow == OVER_OLDEST) {
         drop_oldest(a, a->in_frame);
+        sched_consumed(g, a);
     } else if (a->overflow != OVER_SCRIPT || !script_did(g, arc, true)) {
         return NULL;
     }

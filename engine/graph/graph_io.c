@@ -169,6 +169,7 @@ static void frame_out(tw_graph_t *g, tw_graph_io_t *io)
     io_stamp_check(io, tw_arc_data(io->arc));
     const uint32_t took = b->write == NULL ? 0 : b->write(b->ctx, io->hwid, g->tick, tw_arc_data(io->arc), io->frame);
     tw_arc_consume(io->arc, io->frame);
+    sched_consumed(g, io->arc);
     if (took >= io->frame) {
         io->arc->overflow_series = false;
         tw_gauge_add(&io->stats.frames, 1);

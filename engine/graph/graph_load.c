@@ -3,6 +3,7 @@
  * All memory is taken here, front to back, from one arena; the run needs none.
  * The image was verified, so only memory can be missing.
  */
+#include "engine/graph/graph_carry.h"
 #include "engine/graph/graph_priv.h"
 #include "engine/node/kernels.h"
 
@@ -37,6 +38,8 @@ static bool take_tables(tw_graph_t *g, taker_t *t, tw_graph_ref_t **refs)
 {
     g->formats = TAKE(t, tw_format_t, g->n_formats);
     g->nodes = TAKE(t, tw_graph_node_t, g->n_nodes);
+    g->hot = take(t, g->n_nodes, sizeof(tw_graph_hot_t), TW_HOT_ALIGN);
+    g->awake = TAKE(t, uint32_t, sched_words(g->n_nodes));
     *refs = TAKE(t, tw_graph_ref_t, ref_count(g->img, g->n_nodes));
     g->arcs = TAKE(t, tw_arc_t, g->n_arcs);
     g->ios = TAKE(t, tw_graph_io_t, g->n_ios);
@@ -366,7 +369,10 @@ static bool take_all(tw_graph_t *g, taker_t *t)
     for (uint32_t i = 0; i < g->n_ios; i++) {
         decode_io(g, i);
     }
-    return take_scripts(g, t) && take_frames(g, t) && take_drivers(g, t) && task_take(g, t->arena, &t->missing);
+    const bool taken =
+        take_scripts(g, t) && take_frames(g, t) && take_drivers(g, t) && task_take(g, t->arena, &t->missing);
+    sched_init(g);
+    return taken;
 }
 
 /* ---- RESET ------------------------------------------------------------------ */
@@ -381,7 +387,7 @@ static void boot_params(tw_graph_t *g, tw_graph_node_t *n, const tw_img_node_par
     (void)tw_graph_set_param(g, (uint32_t)(n - g->nodes), tw_bits(word, TW_NP_TAG), value, tw_bits(word, TW_NP_BYTES));
 }
 
-static void fill_reset(tw_graph_t *g, const tw_graph_node_t *n, const tw_img_node_parts_t *p, tw_node_reset_t *r)
+static void fill_reset(const tw_graph_t *g, const tw_graph_node_t *n, const tw_img_node_parts_t *p, tw_node_reset_t *r)
 {
     *r = (tw_node_reset_t){.svc = &g->svc, .rx = n->rx, .tx = n->tx, .script = n->own_script};
     for (uint32_t i = 0; i < p->blocks; i++) {
@@ -395,6 +401,12 @@ static void fill_reset(tw_graph_t *g, const tw_graph_node_t *n, const tw_img_nod
     }
 }
 
+void node_memory(const tw_graph_t *g, uint32_t node, tw_node_reset_t *r)
+{
+    const tw_img_node_parts_t p = tw_img_node_parts(g->img, g->nodes[node].record);
+    fill_reset(g, &g->nodes[node], &p, r);
+}
+
 void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
 {
     tw_graph_node_t *n = &g->nodes[node];
@@ -403,6 +415,7 @@ void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
     tw_node_reset_t r;
     fill_reset(g, n, &p, &r);
     n->inst = r.mem[0];
+    tw_graph_bind(g, node);
     tw_xdm_t data = {.ptr = &r, .bytes = sizeof r};
     const uint32_t cmd = TW_CMD_RESET | tw_put_bits(warm, TW_LO(TW_CMD_WARM)) | n->command |
                          tw_put_bits(preset < 0 ? image_preset : (uint32_t)preset, TW_LO(TW_CMD_PRESET));
@@ -415,6 +428,18 @@ void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
         node_error(g, node, err);
     } else if (preset < 0) {
         boot_params(g, n, &p);
+    }
+}
+
+void tw_graph_restart(tw_graph_t *g, uint8_t *scratch, uint32_t value_bytes)
+{
+    for (uint32_t i = 0; i < g->n_arcs; i++) {
+        prefill_arc(g, i);
+    }
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const uint32_t saved = tw_graph_save_params(g, i, scratch);
+        tw_graph_reset_node(g, i, -1, false);
+        tw_graph_restore_params(g, i, scratch, saved, scratch + value_bytes);
     }
 }
 

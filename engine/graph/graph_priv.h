@@ -105,8 +105,47 @@ void flow_ios_in(tw_graph_t *g);
 /** @return true when a frame went out */
 bool flow_ios_out(tw_graph_t *g);
 
-/* graph_run.c */
+/* graph_load.c */
+/** What RESET hands a node: where its memory is, its formats. */
+void node_memory(const tw_graph_t *g, uint32_t node, tw_node_reset_t *r);
+
+/* graph_run.c: one node */
 void node_error(tw_graph_t *g, uint32_t node, uint32_t err);
+bool node_ready(tw_graph_t *g, const tw_graph_hot_t *h);
+/** Run a ready node with all that belongs to it: scripts, reruns. @return bytes moved */
+uint32_t node_run(tw_graph_t *g, tw_graph_hot_t *h);
+
+/* graph_sched.c: which node next */
+/** Places in the schedule, everybody awake; tables are taken, nodes and arcs decoded. */
+void sched_init(tw_graph_t *g);
+static inline uint32_t sched_words(uint32_t nodes)
+{
+    return (nodes + 31) / 32;
+}
+/** The node at this place may be ready now. */
+static inline void sched_wake(tw_graph_t *g, uint32_t pos)
+{
+    if (pos != TW_ARC_NOBODY) {
+        g->awake[pos / 32] |= 1u << pos % 32;
+    }
+}
+/** Data of an arc were used: its producer goes on, if that is what it waits for. */
+static inline void sched_consumed(tw_graph_t *g, tw_arc_t *a)
+{
+    if (a->blocked) {
+        a->blocked = false;
+        sched_wake(g, a->from);
+    }
+    if (a->shares != NULL && a->shares->blocked) {
+        a->shares->blocked = false;
+        sched_wake(g, a->shares->from);
+    }
+}
+/* debug_script_fields, and what script 0 finds in r0 */
+enum { DBG_BEFORE = 1, DBG_AFTER = 2, DBG_LOOP = 4, DBG_START = 8, DBG_RETURN = 16 };
+void sched_debug_script(tw_graph_t *g, uint32_t bit);
+/** RUN, counted and, when it is its turn, timed. @return what the node returns */
+uint32_t sched_call(tw_graph_t *g, tw_graph_hot_t *h, tw_xdm_t *x, uint32_t *state);
 
 /* graph_script.c */
 /** `code` runs from the next call on; code and literals must stay where they are. */

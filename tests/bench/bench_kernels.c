@@ -1,17 +1,10 @@
 /* bench_kernels.c - the biquad kernels alone: ns a sample and stage, fast kernel and plain loop, in one run.
  *
- * Frames of 64 samples, as graphs have; best of many rounds, so that a busy machine does not count.
+ * Frames of 64 samples, as graphs have; the best of many rounds, so that a busy machine does not count.
  */
 #include "engine/node/kernels.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
-
-_Noreturn void tw_panic(const char *file, int line, const char *what)
-{
-    fprintf(stderr, "%s:%d: %s\n", file, line, what);
-    abort();
-}
 
 enum { FRAME = 64, STAGES_MAX = 20, CHANNELS_MAX = 8, ROUNDS = 400, CALLS = 200 };
 
@@ -79,7 +72,7 @@ static void prepare(void)
     }
 }
 
-static const tw_services_t *svc;
+static tw_services_t table;
 
 static void once(unsigned kind, unsigned stages, unsigned channels)
 {
@@ -90,16 +83,16 @@ static void once(unsigned kind, unsigned stages, unsigned channels)
         plain_q15(q15_coef, stages, 1, q15_state, q15_io, q, FRAME);
         break;
     case 1:
-        svc->biquad_q15(q15_coef, stages, 1, q15_state, q15_io, q, FRAME);
+        table.biquad_q15(q15_coef, stages, 1, q15_state, q15_io, q, FRAME);
         break;
     case 2:
         plain_f32(f32_coef, stages, f32_state, f32_io, f, FRAME);
         break;
     case 3:
-        svc->biquad_f32(f32_coef, stages, f32_state, f32_io, f, FRAME);
+        table.biquad_f32(f32_coef, stages, f32_state, f32_io, f, FRAME);
         break;
     default:
-        svc->biquad_f32_channels(f32_coef, stages, f32_state, 4 * stages, f32_io, f, FRAME, channels);
+        table.biquad_f32_channels(f32_coef, stages, f32_state, 4 * stages, f32_io, f, FRAME, channels);
         break;
     }
     __asm__ volatile("" ::"r"(q), "r"(f), "r"(channels) : "memory");
@@ -123,9 +116,7 @@ int main(void)
 {
     static const char *const names[] = {"q15 plain", "q15", "f32 plain", "f32"};
     static const unsigned stages[] = {1, 2, 4, 20};
-    tw_services_t table = {0};
     tw_services_default(&table);
-    svc = &table;
     prepare();
     for (unsigned kind = 0; kind < 4; kind++) {
         for (unsigned s = 0; s < TW_COUNT(stages); s++) {
