@@ -187,5 +187,8 @@ typedef struct tw_services {
     /** Run script node `script` with phase 1 (RUN) or 0 (RESET); script nodes only. */
     uint32_t (*run_script)(void *ctx, uint32_t script, uint32_t phase);
     const struct tw_library *lib; /* math, transforms, conversion, audio: services.h */
-    const struct tw_port *port;   /* whose clock lib's time functions read; NULL none */
+    /** As biquad_f32 for `channels` interleaved ones, n samples each; channel c has its state at state + c * apart. */
+    void (*biquad_f32_channels)(const float *coef5, unsigned stages, float *state, uint32_t apart, const float *in,
+                                float *out, uint32_t n, uint32_t channels);
+    const struct tw_port *port; /* whose clock lib's time functions read; NULL none */
 } tw_services_t;
