@@ -633,8 +633,50 @@ def resampler_file():
     f.write()
 
 
+# ---- demodulator ----------------------------------------------------------------------
+def uart(data):
+    bits = [1] * 20
+    for byte in data:
+        bits += [0] + [byte >> i & 1 for i in range(8)] + [1]
+    return bits + [1] * 4
+
+
+def line_of(kind, bits, per_bit, rate):
+    """The voltage of each sample, made from the bits' times."""
+    x, turns = [], 0.0
+    for k in range(int(len(bits) * per_bit)):
+        bit = bits[int(k / per_bit)]
+        if kind == "level":
+            x.append(0.3 if bit else -0.3)
+        elif kind == "keyed":
+            x.append(0.5 * math.sin(2 * math.pi * 38000 / rate * k) if bit else 0.0)
+        else:
+            x.append(0.25 * math.sin(2 * math.pi * turns))
+            turns += (1200 if bit else 2200) / rate
+    return [round(32767 * v) for v in x]
+
+
+def demodulator_file():
+    f = File("demodulator")
+    text = b"Tunewire 0x55\xaa\x00\xff"
+    remote = [0, 1] * 4 + [1, 1, 0, 0, 0, 1, 0, 1, 1, 1, 0, 1, 0, 0]
+    for name, preset, kind, bits, rate, baud, out in (
+            ("UART at 9600 over an ADC", 1, "level", uart(text), 96000, 9600, text),
+            ("Bell 202", 3, "shifted", uart(text), 48000, 1200, text),
+            ("infrared bits", 2, "keyed", remote + [0, 0], 192000, 1e6 / 560, bytes(remote[1:] + [0]))):
+        x = line_of(kind, bits, rate / baud, rate)
+        f.add("case", name)
+        f.add("formats", "S16", 1, 0, 1, "U8", 1, 0, 1)
+        f.add("also", rate, 0, 0, 0, 0, 0, 0, 0)
+        f.add("preset", preset)
+        f.add("bytes-in", struct.pack("<%dh" % len(x), *x).hex())
+        f.add("bytes-out", out.hex())
+    f.write()
+
+
 ima_files()
 modulator_file()
+demodulator_file()
 resampler_file()
 filter_file()
 amplifier_file()
