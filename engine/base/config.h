@@ -40,6 +40,9 @@
 #ifndef TW_MAX_IOS
 #define TW_MAX_IOS 32u
 #endif
+#ifndef TW_HOT_ALIGN
+#define TW_HOT_ALIGN 64u /* of the records the scheduler reads: a cache line; 8 where there is no cache */
+#endif
 #ifndef TW_WIDE_IMAGES
 #define TW_WIDE_IMAGES 1 /* 0: no image of more than 4095 nodes or 4096 arcs */
 #endif
