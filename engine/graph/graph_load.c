@@ -428,6 +428,8 @@ void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
 
 void tw_graph_reset(tw_graph_t *g, bool warm)
 {
+    control_reset(g);
+    g->use_case = warm ? g->use_case : 0;
     driver_reset(g);
     task_reset(g);
     for (uint32_t i = 0; i < g->n_arcs; i++) {
@@ -480,6 +482,7 @@ tw_err_t tw_graph_load(tw_graph_t *g, const uint8_t *img, const tw_graph_env_t *
     g->svc.port = env->port;
     g->svc.mask = env->board->services;
     g->svc.run_script = script_call_node;
+    control_init(g);
     script_init(g);
     tw_graph_reset(g, false);
     if (g->node_fault.err != TW_OK) {

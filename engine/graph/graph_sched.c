@@ -44,6 +44,7 @@ void tw_graph_bind(tw_graph_t *g, uint32_t node)
     h->single = h->plain && n->rx == 1 && n->tx == 1;
     h->in = h->single ? &g->arcs[n->refs[0].arc] : NULL;
     h->out = h->single ? &g->arcs[n->refs[1].arc] : NULL;
+    control_bind(g, node);
 }
 
 void sched_init(tw_graph_t *g)
@@ -350,6 +351,7 @@ void tw_graph_block(tw_graph_t *g, uint64_t tick)
         sched_debug_script(g, DBG_LOOP);
     }
     sched_debug_script(g, DBG_RETURN);
+    control_end_block(g);
     tell_loads(g);
     smooth(&g->load_cycles, g->env.port->cycles(g->env.port->ctx) - start);
 }
