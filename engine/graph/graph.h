@@ -192,7 +192,8 @@ typedef struct tw_graph {
     uint8_t **banks;  /* base of each bank, in the image's order */
     uint8_t *scratch; /* a frame nobody wants */
     tw_services_t svc;
-    uint32_t current; /* node being called: whose script runs */
+    struct tw_shadow *shadows; /* doubles of nodes (graph_shadow.h), NULL none */
+    uint32_t current;          /* node being called: whose script runs */
     tw_script_ctx_t *script_ctx;
     uint8_t *script_scratch; /* memory scripts share; NULL when none does */
     tw_script_host_t script_host;

@@ -399,6 +399,8 @@ static void fill_reset(const tw_graph_t *g, const tw_graph_node_t *n, const tw_i
     }
     for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx; i++) {
         r->fmt[i] = &g->formats[img_ref_format(g->img, p, i)];
+        r->hqos |= (uint16_t)(n->refs[i].hqos << i);
+        r->lock |= (uint16_t)(n->refs[i].lock << i);
     }
 }
 
