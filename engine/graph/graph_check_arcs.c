@@ -16,7 +16,7 @@ static bool is_lock(const check_t *c, uint32_t arc)
 static tw_err_t check_words(const check_t *c, uint32_t arc, uint32_t at)
 {
     const uint32_t a0 = tw_img_word(c->img, at, 0), a4 = tw_img_word(c->img, at, 4);
-    if (tw_bits(a0, TW_A0_ZERO) || tw_bits(a4, TW_A4_ZERO) || tw_img_ends(c->img, arc).reserved) {
+    if (tw_bits(a0, TW_A0_ZERO) || tw_bits(a4, TW_A4_ZERO) || tw_img_arc_reserved(c->img, arc) != 0) {
         return check_refuse(c, TW_E_IMG_RESERVED, SEC(ARCS), at);
     }
     const uint32_t type = tw_bits(a0, TW_A0_TYPE);
@@ -59,10 +59,10 @@ static tw_err_t check_ends(const check_t *c, uint32_t arc, uint32_t at)
     if (e.from == TW_IMG_IO && e.to == TW_IMG_IO) {
         return check_refuse(c, TW_E_IMG_ARC_ENDS, SEC(ARCS), at + 12);
     }
-    const bool from_ok =
-        e.from == TW_IMG_IO ? io_agrees(c, e.io, arc, false) : node_agrees(c, e.from, e.from_port, arc, true);
-    const bool to_ok =
-        e.to == TW_IMG_IO ? io_agrees(c, e.io, arc, true) : node_agrees(c, e.to, e.to_port, arc, is_lock(c, arc));
+    const bool from_ok = e.from == TW_IMG_IO ? io_agrees(c, tw_img_arc_io(c->img, arc), arc, false)
+                                             : node_agrees(c, e.from, e.from_port, arc, true);
+    const bool to_ok = e.to == TW_IMG_IO ? io_agrees(c, tw_img_arc_io(c->img, arc), arc, true)
+                                         : node_agrees(c, e.to, e.to_port, arc, is_lock(c, arc));
     if (!from_ok || !to_ok) {
         return check_refuse(c, TW_E_IMG_ARC_ENDS, SEC(ARCS), at + 12);
     }
@@ -96,7 +96,7 @@ static tw_err_t check_buffer(const check_t *c, uint32_t at)
         return check_refuse(c, TW_E_IMG_ARC_BUFFER, SEC(ARCS), at + 20);
     }
     if (tw_bits(a0, TW_A0_PREFILL) &&
-        !tw_inside(tw_img_word(c->img, at, 6), fill, tw_img_section(c->img, TW_SEC_PARAMS).bytes)) {
+        !tw_inside32(tw_img_word(c->img, at, 6), fill, tw_img_section(c->img, TW_SEC_PARAMS).bytes)) {
         return check_refuse(c, TW_E_IMG_ARC, SEC(ARCS), at + 24);
     }
     return TW_OK;
@@ -151,14 +151,14 @@ static tw_err_t check_node_formats(const check_t *c, uint32_t node)
     }
     for (uint32_t m = 0; d != NULL && m < d->n_mem; m++) {
         const uint32_t at = p.blocks_at + 4u * TW_NODE_BLOCK_WORDS * m;
-        if ((double)tw_img_word(c->img, at, 2) < img_mem_need(d, m, list, p.rx + p.tx) + extra[m]) {
+        if (tw_img_word(c->img, at, 2) < img_mem_need(d, m, list, p.rx + p.tx) + extra[m]) {
             return check_refuse(c, TW_E_IMG_MEM, SEC(NODES), at + 8);
         }
     }
     return TW_OK;
 }
 
-tw_err_t check_arcs(const check_t *c)
+TW_OWN_FRAME tw_err_t check_arcs(const check_t *c)
 {
     for (uint32_t i = 0; i < c->n.arcs; i++) {
         const uint32_t at = tw_img_arc(c->img, i);
@@ -175,12 +175,6 @@ tw_err_t check_arcs(const check_t *c)
 
 /* ---- loops ---------------------------------------------------------------------- */
 
-typedef struct order {
-    uint16_t *waits; /* inputs of each node not yet delivered */
-    uint16_t *ready; /* nodes whose inputs are, in the order found */
-    uint32_t n_ready;
-} order_t;
-
 /* An arc that starts with a frame in it does not make its consumer wait. */
 static bool arc_waits(const check_t *c, uint32_t arc)
 {
@@ -189,6 +183,13 @@ static bool arc_waits(const check_t *c, uint32_t arc)
     return tw_img_ends(c->img, arc).from != TW_IMG_IO &&
            tw_img_word(c->img, tw_img_arc(c->img, arc), 5) < to.frame_bytes;
 }
+
+#if !TW_SMALL
+typedef struct order {
+    uint16_t *waits; /* inputs of each node not yet delivered */
+    uint16_t *ready; /* nodes whose inputs are, in the order found */
+    uint32_t n_ready;
+} order_t;
 
 static void deliver(const check_t *c, order_t *o, uint32_t node)
 {
@@ -201,7 +202,7 @@ static void deliver(const check_t *c, order_t *o, uint32_t node)
     }
 }
 
-tw_err_t check_loops(const check_t *c)
+TW_OWN_FRAME tw_err_t check_loops(const check_t *c)
 {
     order_t o = {
         .waits = tw_arena_take(c->scratch, c->n.nodes * sizeof(uint16_t), 2),
@@ -230,7 +231,42 @@ tw_err_t check_loops(const check_t *c)
     }
     return TW_OK;
 }
+#else
+/* Of few nodes: those whose inputs all come from nodes that were reached are reached, until none is added. */
+static bool reached(const check_t *c, const uint8_t *done, uint32_t node)
+{
+    const tw_img_node_parts_t p = tw_img_node_parts(c->img, tw_img_node(c->img, node));
+    for (uint32_t k = 0; k < p.rx; k++) {
+        const uint32_t arc = tw_img_ref(c->img, &p, k).arc;
+        if (arc_waits(c, arc) && done[tw_img_ends(c->img, arc).from] == 0) {
+            return false;
+        }
+    }
+    return true;
+}
 
+TW_OWN_FRAME tw_err_t check_loops(const check_t *c)
+{
+    uint8_t *done = tw_arena_take(c->scratch, c->n.nodes, 1);
+    if (done == NULL) {
+        return check_refuse(c, TW_E_NOMEM, 0, c->n.nodes);
+    }
+    memset(done, 0, c->n.nodes);
+    for (uint32_t pass = 0; pass < c->n.nodes; pass++) {
+        for (uint32_t i = 0; i < c->n.nodes; i++) {
+            done[i] |= reached(c, done, i);
+        }
+    }
+    for (uint32_t i = 0; i < c->n.nodes; i++) {
+        if (done[i] == 0) {
+            return check_refuse(c, TW_E_IMG_LOOP, SEC(NODES), tw_img_node(c->img, i));
+        }
+    }
+    return TW_OK;
+}
+#endif
+
+#if TW_SCRIPTS
 /* ---- scripts ---------------------------------------------------------------------- */
 
 static tw_err_t check_script_entry(const check_t *c, uint32_t i)
@@ -308,3 +344,9 @@ bool graph_calls_acyclic(const uint64_t *calls, uint32_t n)
     }
     return left == 0;
 }
+#else
+tw_err_t check_scripts(const check_t *c)
+{
+    return c->n.scripts == 0 ? TW_OK : check_refuse(c, TW_E_IMG_SCRIPT, 0, 4u * TW_W_COUNTS2);
+}
+#endif

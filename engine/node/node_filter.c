@@ -21,15 +21,18 @@
 
 enum {
     STAGES_MAX = 2,
-    STATE = 4 * STAGES_MAX, /* samples of biquad state a channel */
-    HISTORY = 32,           /* newest inputs a channel, for the delay */
-    CHUNK = 64,             /* samples gathered at a time */
+    STATE = 4 * STAGES_MAX,                                 /* samples of biquad state a channel */
+    HISTORY = TW_FILTER_DELAY,                              /* newest inputs a channel, for the delay */
+    CHUNK = TW_MAX_CHANNELS == 1u && HISTORY == 0 ? 2 : 64, /* samples gathered at a time: none, of those that lie so */
+    SAMPLE_MAX = TW_NODE_FP32 ? 4 : 2,                      /* [bytes] */
 };
 
 typedef struct filter_set {
     union {
         int16_t q15[STAGES_MAX][5];
+#if TW_NODE_FP32
         float f32[STAGES_MAX][5];
+#endif
     } coef;
     uint8_t stages;
     int8_t post_shift;
@@ -41,8 +44,8 @@ typedef struct filter {
     uint8_t *work;  /* HISTORY + CHUNK samples */
     uint32_t magic; /* the node's hash once RESET */
     tw_shape_t shape;
+    bool changed; /* wanted was SET since the last RUN */
     filter_set_t wanted, live;
-    bool changed;      /* wanted was SET since the last RUN */
     uint64_t signal[]; /* a channel: STATE, then HISTORY samples */
 } filter_t;
 
@@ -54,20 +57,22 @@ typedef struct filter {
 
 /* Biquads default to the bypass {1, 0, 0, 0, 0}, which one number cannot say. */
 static const tw_param_desc_t rows_q15[] = {
-    {1, TW_RAW_U8, 1, TW_NODE_UNIT_COUNT, 0, 1, STAGES_MAX, 1, "stages", 1},
-    {2, TW_RAW_S8, 1, TW_NODE_UNIT_ANY, 0, 0, 3, 1, "post_shift", 1},
-    {3, TW_RAW_S16, 5, TW_NODE_UNIT_ANY, 0, -32768, 32767, 0, "biquad0", 1},
-    {4, TW_RAW_S16, 5, TW_NODE_UNIT_ANY, 0, -32768, 32767, 0, "biquad1", 1},
-    {5, TW_RAW_U8, 1, TW_NODE_UNIT_COUNT, TW_PARAM_NOT_IN_ALL, 0, HISTORY, 0, "delay", 1},
+    TW_PARAM(1, TW_RAW_U8, 1, TW_NODE_UNIT_COUNT, 0, 1, STAGES_MAX, 1, "stages", 1),
+    TW_PARAM(2, TW_RAW_S8, 1, TW_NODE_UNIT_ANY, 0, 0, 3, 1, "post_shift", 1),
+    TW_PARAM(3, TW_RAW_S16, 5, TW_NODE_UNIT_ANY, 0, -32768, 32767, 0, "biquad0", 1),
+    TW_PARAM(4, TW_RAW_S16, 5, TW_NODE_UNIT_ANY, 0, -32768, 32767, 0, "biquad1", 1),
+    TW_PARAM(5, TW_RAW_U8, 1, TW_NODE_UNIT_COUNT, TW_PARAM_NOT_IN_ALL, 0, HISTORY, 0, "delay", 1),
 };
+#if TW_NODE_FP32
 /* post_shift keeps its place so that both blocks have the same layout. */
 static const tw_param_desc_t rows_f32[] = {
-    {1, TW_RAW_U8, 1, TW_NODE_UNIT_COUNT, 0, 1, STAGES_MAX, 1, "stages", 1},
-    {2, TW_RAW_S8, 1, TW_NODE_UNIT_ANY, 0, 0, 0, 0, "post_shift", 1},
-    {3, TW_RAW_FP32, 5, TW_NODE_UNIT_ANY, 0, -8, 8, 0, "biquad0", 0},
-    {4, TW_RAW_FP32, 5, TW_NODE_UNIT_ANY, 0, -8, 8, 0, "biquad1", 0},
-    {5, TW_RAW_U8, 1, TW_NODE_UNIT_COUNT, TW_PARAM_NOT_IN_ALL, 0, HISTORY, 0, "delay", 1},
+    TW_PARAM(1, TW_RAW_U8, 1, TW_NODE_UNIT_COUNT, 0, 1, STAGES_MAX, 1, "stages", 1),
+    TW_PARAM(2, TW_RAW_S8, 1, TW_NODE_UNIT_ANY, 0, 0, 0, 0, "post_shift", 1),
+    TW_PARAM(3, TW_RAW_FP32, 5, TW_NODE_UNIT_ANY, 0, -8, 8, 0, "biquad0", 0),
+    TW_PARAM(4, TW_RAW_FP32, 5, TW_NODE_UNIT_ANY, 0, -8, 8, 0, "biquad1", 0),
+    TW_PARAM(5, TW_RAW_U8, 1, TW_NODE_UNIT_COUNT, TW_PARAM_NOT_IN_ALL, 0, HISTORY, 0, "delay", 1),
 };
+#endif
 enum { AT_STAGES = 0, AT_POST_SHIFT = 1, AT_BIQUADS = 2 }; /* bytes in the index-256 block */
 
 static const uint16_t at_q15[] = {
@@ -75,17 +80,24 @@ static const uint16_t at_q15[] = {
     offsetof(filter_set_t, coef),   offsetof(filter_set_t, coef) + 5 * sizeof(int16_t),
     offsetof(filter_set_t, delay),
 };
+static const tw_param_store_t store_q15 = {rows_q15, at_q15, TW_COUNT(rows_q15)};
+#if TW_NODE_FP32
 static const uint16_t at_f32[] = {
     offsetof(filter_set_t, stages), offsetof(filter_set_t, post_shift),
     offsetof(filter_set_t, coef),   offsetof(filter_set_t, coef) + 5 * sizeof(float),
     offsetof(filter_set_t, delay),
 };
-static const tw_param_store_t store_q15 = {rows_q15, at_q15, TW_COUNT(rows_q15)};
 static const tw_param_store_t store_f32 = {rows_f32, at_f32, TW_COUNT(rows_f32)};
+#endif
 
 static const tw_param_store_t *store_of(uint32_t raw)
 {
+#if TW_NODE_FP32
     return raw == TW_RAW_FP32 ? &store_f32 : &store_q15;
+#else
+    (void)raw;
+    return &store_q15;
+#endif
 }
 
 static const tw_param_desc_t *params(const tw_format_t *fmt, uint32_t *n)
@@ -95,31 +107,43 @@ static const tw_param_desc_t *params(const tw_format_t *fmt, uint32_t *n)
     return s->rows;
 }
 
-/* Both poles of z^2 - a1 z - a2 inside the unit circle. Exact for S16; FP32 rounds towards refusing, and only
- * for poles within 1e-16 of the circle. */
-static bool poles_inside(double a1, double a2)
+/* Both poles of z^2 - a1 z - a2 inside the unit circle: a2 > -1 and |a1| < 1 - a2. Exact for S16, in units of the
+ * coefficients; FP32 rounds towards refusing, and only for poles within 1e-16 of the circle. */
+static bool stable_q15(const int16_t *c, int post_shift)
 {
+    const int32_t one = 32768 >> post_shift, a1 = c[3], a2 = c[4];
+    return a2 > -one && (a1 < 0 ? -a1 : a1) < one - a2;
+}
+
+#if TW_NODE_FP32
+static bool stable_f32(const float *c)
+{
+    const double a1 = (double)c[3], a2 = (double)c[4];
     return a2 > -1.0 && (a1 < 0 ? -a1 : a1) < 1.0 - a2;
 }
+#endif
 
 static bool stable(uint32_t raw, const filter_set_t *set)
 {
-    for (unsigned i = 0; i < set->stages; i++) {
-        const double unit = (double)(32768 >> set->post_shift);
-        const bool ok = raw == TW_RAW_FP32 ? poles_inside(set->coef.f32[i][3], set->coef.f32[i][4])
-                                           : poles_inside(set->coef.q15[i][3] / unit, set->coef.q15[i][4] / unit);
-        if (!ok) {
-            return false;
+    (void)raw;
+    bool ok = true;
+    for (unsigned i = 0; i < set->stages && ok; i++) {
+#if TW_NODE_FP32
+        if (raw == TW_RAW_FP32) {
+            ok = stable_f32(set->coef.f32[i]);
+            continue;
         }
+#endif
+        ok = stable_q15(set->coef.q15[i], set->post_shift);
     }
-    return true;
+    return ok;
 }
 
 /* As stable() for one biquad as it came over the wire. */
 static bool wire_stable(uint32_t raw, const uint8_t *biquad, int post_shift)
 {
     filter_set_t set = {.stages = 1, .post_shift = (int8_t)post_shift};
-    const tw_xdm_t data = {(uint8_t *)(uintptr_t)biquad, raw == TW_RAW_FP32 ? 20 : 10};
+    const tw_xdm_t data = {(uint8_t *)(uintptr_t)biquad, TW_NODE_FP32 && raw == TW_RAW_FP32 ? 20 : 10};
     tw_param_put(store_of(raw), &set, 3, &data);
     return stable(raw, &set);
 }
@@ -128,7 +152,7 @@ static bool wire_stable(uint32_t raw, const uint8_t *biquad, int post_shift)
  * unstable everywhere. A block is judged at its own post_shift, as far as it reaches. */
 static tw_err_t validate(const tw_format_t *fmt, uint32_t tag, const uint8_t *value, uint32_t bytes, tw_fault_t *fault)
 {
-    const uint32_t biquad_bytes = fmt->raw == TW_RAW_FP32 ? 20 : 10;
+    const uint32_t biquad_bytes = TW_NODE_FP32 && fmt->raw == TW_RAW_FP32 ? 20 : 10;
     uint32_t bad = 0;
     if (tag == 3 || tag == 4) {
         bad = wire_stable(fmt->raw, value, 0) ? 0 : tag;
@@ -149,7 +173,7 @@ static tw_err_t validate(const tw_format_t *fmt, uint32_t tag, const uint8_t *va
 /* ---- presets ---------------------------------------------------------------- */
 
 enum { BYPASS = 1, LOW_PASS = 2, NO_DC = 3, DELAY_1 = 11, DELAY_32 = 42 };
-#define PRESET_BITS (0xFull | ((((uint64_t)1 << HISTORY) - 1) << DELAY_1))
+#define PRESET_BITS (0xFull | ((((uint64_t)1 << HISTORY) - 1) << DELAY_1)) /* as far as the history reaches */
 
 /* Low-pass: second-order Butterworth at a quarter of the sampling rate, gain at 0 Hz exactly 1.
  * No DC: zero at 1, pole at 1 - 1/128, so 3 dB down at Fs/804. A pole nearer to 1 would let Q15
@@ -159,22 +183,30 @@ static void set_preset(filter_set_t *set, uint32_t raw, uint32_t preset)
     static const struct {
         int8_t post_shift;
         int16_t q15[5];
-        float f32[5];
     } designs[] = {
-        [BYPASS] = {1, {16384, 0, 0, 0, 0}, {1, 0, 0, 0, 0}},
-        [LOW_PASS] = {0, {9597, 19196, 9597, 0, -5622}, {0.29289323f, 0.58578646f, 0.29289323f, 0, -0.17157287f}},
-        [NO_DC] = {0, {32640, -32640, 0, 32512, 0}, {0.99609375f, -0.99609375f, 0, 0.9921875f, 0}},
+        [BYPASS] = {1, {16384, 0, 0, 0, 0}},
+        [LOW_PASS] = {0, {9597, 19196, 9597, 0, -5622}},
+        [NO_DC] = {0, {32640, -32640, 0, 32512, 0}},
     };
     const uint32_t k = preset == LOW_PASS || preset == NO_DC ? preset : BYPASS;
-    *set = (filter_set_t){.stages = 1, .delay = (uint8_t)(preset >= DELAY_1 ? preset - DELAY_1 + 1 : 0)};
+    *set =
+        (filter_set_t){.stages = 1, .delay = (uint8_t)(HISTORY != 0 && preset >= DELAY_1 ? preset - DELAY_1 + 1 : 0)};
+#if TW_NODE_FP32
+    static const float designs_f32[][5] = {
+        [BYPASS] = {1, 0, 0, 0, 0},
+        [LOW_PASS] = {0.29289323f, 0.58578646f, 0.29289323f, 0, -0.17157287f},
+        [NO_DC] = {0.99609375f, -0.99609375f, 0, 0.9921875f, 0},
+    };
     if (raw == TW_RAW_FP32) {
-        memcpy(set->coef.f32[0], designs[k].f32, sizeof designs[k].f32);
+        memcpy(set->coef.f32[0], designs_f32[k], sizeof designs_f32[k]);
         set->coef.f32[1][0] = 1.0f;
-    } else {
-        memcpy(set->coef.q15[0], designs[k].q15, sizeof designs[k].q15);
-        set->post_shift = designs[k].post_shift;
-        set->coef.q15[1][0] = (int16_t)tw_min_u32(32768u >> set->post_shift, 32767);
+        return;
     }
+#endif
+    (void)raw;
+    memcpy(set->coef.q15[0], designs[k].q15, sizeof designs[k].q15);
+    set->post_shift = designs[k].post_shift;
+    set->coef.q15[1][0] = (int16_t)tw_min_u32(32768u >> set->post_shift, 32767);
 }
 
 /* ---- signal ------------------------------------------------------------------ */
@@ -192,17 +224,19 @@ static uint8_t *history_of(filter_t *f, uint32_t channel)
 static void biquads(filter_t *f, uint32_t channel, const void *in, void *out, uint32_t n)
 {
     void *state = state_of(f, channel);
+#if TW_NODE_FP32
     if (f->shape.raw == TW_RAW_FP32) {
         f->svc->biquad_f32(&f->live.coef.f32[0][0], f->live.stages, state, in, out, n);
-    } else {
-        f->svc->biquad_q15(&f->live.coef.q15[0][0], f->live.stages, f->live.post_shift, state, in, out, n);
+        return;
     }
+#endif
+    f->svc->biquad_q15(&f->live.coef.q15[0][0], f->live.stages, f->live.post_shift, state, in, out, n);
 }
 
 /* Copy n samples between strides [samples]. */
 static void copy(void *to, uint32_t to_step, const void *from, uint32_t from_step, uint32_t n, uint32_t size)
 {
-    if (size == 4) {
+    if (TW_NODE_FP32 && size == 4) {
         uint32_t *t = to;
         const uint32_t *s = from;
         for (uint32_t i = 0; i < n; i++) {
@@ -245,7 +279,7 @@ static void direct(filter_t *f, uint32_t channel, const uint8_t *in, uint8_t *ou
 static void join_second_stage(filter_t *f)
 {
     const size_t size = f->shape.size;
-    for (uint32_t c = 0; c < f->shape.channels; c++) {
+    for (uint32_t c = 0; c < tw_shape_channels(&f->shape); c++) {
         uint8_t *first_out = state_of(f, c) + 2 * size; /* y1, y2 */
         memcpy(first_out + 2 * size, first_out, 2 * size);
         memcpy(first_out + 4 * size, first_out, 2 * size);
@@ -272,11 +306,11 @@ static uint32_t run(filter_t *f, tw_xdm_t *data)
     const uint32_t result = f->changed ? take_wanted(f) : 0;
     const uint32_t n = tw_shape_instants(s, tw_min_u32(data[0].bytes, data[1].bytes));
     const uint32_t step = tw_shape_step(s);
-    const bool straight = step == 1 && f->live.delay == 0;
+    const bool straight = (HISTORY == 0 && TW_MAX_CHANNELS == 1u) || (step == 1 && f->live.delay == 0);
     for (uint32_t t = 0, len = 0; t < n; t += len) {
         len = tw_shape_run(s, t, n);
         len = straight ? len : tw_min_u32(len, CHUNK);
-        for (uint32_t c = 0; c < s->channels; c++) {
+        for (uint32_t c = 0; c < tw_shape_channels(s); c++) {
             const size_t where = tw_shape_at(s, t, c) * s->size;
             const uint8_t *in = (const uint8_t *)data[0].ptr + where;
             uint8_t *out = (uint8_t *)data[1].ptr + where;
@@ -305,8 +339,9 @@ static tw_err_t reset(filter_t *f, const tw_node_reset_t *r, uint32_t cmd)
     tw_shape_t out;
     TW_TRY(tw_shape_reset(&tw_node_filter, r, cmd, &in, &out));
     TW_TRY(tw_shape_same(&in, &out) ? TW_OK : TW_E_IMG_ARC_FORMAT);
-    TW_TRY(r->svc != NULL && r->svc->biquad_q15 != NULL && r->svc->biquad_f32 != NULL ? TW_OK : TW_E_IMG_SERVICE);
-    const uint32_t bytes = INSTANCE_BYTES + in.channels * CHANNEL_BYTES(in.size);
+    const bool kernels = r->svc != NULL && r->svc->biquad_q15 != NULL && (!TW_NODE_FP32 || r->svc->biquad_f32 != NULL);
+    TW_TRY(kernels ? TW_OK : TW_E_IMG_SERVICE);
+    const uint32_t bytes = INSTANCE_BYTES + tw_shape_channels(&in) * CHANNEL_BYTES(in.size);
     TW_TRY(r->mem_bytes[0] >= bytes && r->mem_bytes[1] >= WORK_BYTES(in.size) ? TW_OK : TW_E_IMG_MEM);
 
     const bool warm = tw_bits(cmd, TW_CMD_WARM) && f->magic == tw_node_filter.hash && tw_shape_same(&f->shape, &in);
@@ -336,7 +371,8 @@ static uint32_t filter(uint32_t cmd, void *inst, tw_xdm_t *data, uint32_t *state
         f->changed |= tw_param_put(store_of(f->shape.raw), &f->wanted, tag, data) != 0;
         return 0;
     case TW_CMD_READ_PARAMETER:
-        return tw_param_get(store_of(f->shape.raw), &f->wanted, tag, data);
+        return TW_NODE_READ ? tw_param_get(store_of(f->shape.raw), &f->wanted, tag, data)
+                            : tw_node_error(TW_E_UNSUPPORTED);
     case TW_CMD_RUN:
         *state = TW_NODE_DONE;
         return run(f, data);
@@ -348,9 +384,7 @@ static uint32_t filter(uint32_t cmd, void *inst, tw_xdm_t *data, uint32_t *state
 }
 
 const tw_node_desc_t tw_node_filter = {
-    .developer = "ARM",
-    .name = "arm_stream_filter",
-    .hash = 0x317E09B0u,
+    TW_NODE_ID("ARM", "arm_stream_filter", 0x317E09B0u),
     .version = 1u << 8,
     .rx_min = 1,
     .rx_max = 1,
@@ -361,8 +395,8 @@ const tw_node_desc_t tw_node_filter = {
     .n_mem = 2,
     .mem =
         {
-            {.a = INSTANCE_BYTES, .b = CHANNEL_BYTES(4), .align = 8, .type = 0},
-            {.a = WORK_BYTES(4), .align = 4, .type = 1},
+            {.a = INSTANCE_BYTES, .b = CHANNEL_BYTES(SAMPLE_MAX), .align = 8, .type = 0},
+            {.a = WORK_BYTES(SAMPLE_MAX), .align = 4, .type = 1},
         },
     .run = filter,
     .memreq = memreq,

@@ -13,7 +13,8 @@
 enum { TW_NODE_UNIT_ANY = 0, TW_NODE_UNIT_DB = 45, TW_NODE_UNIT_COUNT = 48 };
 
 #define TW_RAW_BIT(raw) ((uint64_t)1 << (raw))
-#define TW_RAW_MASK_SIGNAL (TW_RAW_BIT(TW_RAW_S16) | TW_RAW_BIT(TW_RAW_Q15) | TW_RAW_BIT(TW_RAW_FP32))
+#define TW_RAW_MASK_SIGNAL \
+    (TW_RAW_BIT(TW_RAW_S16) | TW_RAW_BIT(TW_RAW_Q15) | (TW_NODE_FP32 ? TW_RAW_BIT(TW_RAW_FP32) : 0))
 
 /** The number a node returns for an error. */
 static inline uint32_t tw_node_error(tw_err_t err)
@@ -51,30 +52,41 @@ tw_err_t tw_shape_reset(const tw_node_desc_t *d, const tw_node_reset_t *r, uint3
 /** True when the same bytes mean the same samples in both; S16 and Q15 are one type. */
 bool tw_shape_same(const tw_shape_t *a, const tw_shape_t *b);
 
+/** Channels lie one after the other in each frame. */
+static inline bool tw_shape_blocks(const tw_shape_t *s)
+{
+    return TW_MAX_CHANNELS > 1u && s->blocks;
+}
+
+static inline uint32_t tw_shape_channels(const tw_shape_t *s)
+{
+    return TW_MAX_CHANNELS > 1u ? s->channels : 1u;
+}
+
 /** Whole instants in `bytes`; whole frames when channels lie in blocks. */
 static inline uint32_t tw_shape_instants(const tw_shape_t *s, uint32_t bytes)
 {
-    const uint32_t n = bytes / ((uint32_t)s->size * s->channels);
-    return s->blocks ? n - n % s->samples : n;
+    const uint32_t n = bytes / ((uint32_t)s->size * tw_shape_channels(s));
+    return tw_shape_blocks(s) ? n - n % s->samples : n;
 }
 
 /** Bytes of `n` instants. */
 static inline uint32_t tw_shape_bytes(const tw_shape_t *s, uint32_t n)
 {
-    return n * s->size * s->channels;
+    return n * s->size * tw_shape_channels(s);
 }
 
 /** Instants from `t` on in the same run, `n` in all. */
 static inline uint32_t tw_shape_run(const tw_shape_t *s, uint32_t t, uint32_t n)
 {
-    return s->blocks ? tw_min_u32(n - t, s->samples - t % s->samples) : n - t;
+    return tw_shape_blocks(s) ? tw_min_u32(n - t, s->samples - t % s->samples) : n - t;
 }
 
 /** Where channel `c` of instant `t` is [samples from the start]. */
 static inline size_t tw_shape_at(const tw_shape_t *s, uint32_t t, uint32_t c)
 {
-    if (!s->blocks) {
-        return (size_t)t * s->channels + c;
+    if (!tw_shape_blocks(s)) {
+        return (size_t)t * tw_shape_channels(s) + c;
     }
     const uint32_t in_frame = t % s->samples;
     return (size_t)(t - in_frame) * s->channels + (size_t)c * s->samples + in_frame;
@@ -83,7 +95,7 @@ static inline size_t tw_shape_at(const tw_shape_t *s, uint32_t t, uint32_t c)
 /** From one sample of a channel to the next inside a run [samples]. */
 static inline uint32_t tw_shape_step(const tw_shape_t *s)
 {
-    return s->blocks ? 1u : s->channels;
+    return tw_shape_blocks(s) ? 1u : tw_shape_channels(s);
 }
 
 /* ---- parameters ----------------------------------------------------------- */
