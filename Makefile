@@ -13,6 +13,8 @@ PROFILE ?= host
 B := build/$(PROFILE)
 GEN := build/gen
 NANOPB := build/src/nanopb
+KISSFFT := build/src/kissfft
+SPEEXDSP := build/src/speexdsp
 PYTHON := /usr/bin/python3
 
 CC := gcc
@@ -43,6 +45,7 @@ LDFLAGS = $(LDFLAGS_$(PROFILE))
 LIBS :=
 PROGRAMS :=
 include $(wildcard engine/module.mk protocol/module.mk phy/module.mk server/module.mk host_tools/module.mk tests/module.mk)
+include $(wildcard firmware/*/module.mk)
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
@@ -53,11 +56,14 @@ $(B)/lib$(1).a: $(call obj,$($(1).src))
 endef
 $(foreach l,$(LIBS),$(eval $(call lib_rules,$(l))))
 
+# Whoever links the engine links what it computes with.
+with_dsp = $(1) $(if $(filter engine,$(1)),dsp speexdsp kissfft)
+
 define prog_rules
 $(call obj,$($(1).src)): EXTRA := $($(1).flags) -D_GNU_SOURCE
-$(B)/$(1): $(call obj,$($(1).src)) $(foreach l,$($(1).libs),$(B)/lib$(l).a)
+$(B)/$(1): $(call obj,$($(1).src)) $(foreach l,$(call with_dsp,$($(1).libs)),$(B)/lib$(l).a)
 	@mkdir -p $$(@D); echo "  LD    $$@"
-	@$(CC) $(LDFLAGS) -o $$@ $(call obj,$($(1).src)) -Wl,--start-group $(foreach l,$($(1).libs),$(B)/lib$(l).a) -Wl,--end-group $($(1).ld) -lm -lpthread
+	@$(CC) $(LDFLAGS) -o $$@ $(call obj,$($(1).src)) -Wl,--start-group $(foreach l,$(call with_dsp,$($(1).libs)),$(B)/lib$(l).a) -Wl,--end-group $($(1).ld) -lm -lpthread
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call prog_rules,$(p))))
 

@@ -3,6 +3,7 @@
  * Tables never change while a graph lives; counters are gauges the engine thread moves.
  */
 #include "engine/engine_priv.h"
+#include "engine/node/services.h"
 
 /* "<text>.<n>", cut to `size`. */
 static void numbered(char *out, uint32_t size, const char *text, uint32_t n)
@@ -45,11 +46,13 @@ static uint32_t permille(const tw_engine_t *e, const tw_graph_t *g, uint32_t cyc
 
 void tw_engine_info(tw_engine_t *e, tw_engine_info_t *out)
 {
+    engine_sync(e);
     *out = (tw_engine_info_t){
         .state = (tw_graph_state_t)tw_gauge_get(&e->state),
         .generation = e->c.generation,
         .tick = tw_word_tick(tw_word_load(&e->word)),
         .late_blocks = tw_gauge_get(&e->late),
+        .functions = tw_library_functions(tw_library()),
     };
     const tw_graph_t *g = engine_view(e);
     if (g == NULL) {
@@ -78,15 +81,17 @@ tw_err_t tw_engine_node(tw_engine_t *e, uint32_t node, tw_engine_node_t *out)
         return TW_E_PARAM_NODE;
     }
     const tw_graph_node_t *n = &g->nodes[node];
+    const tw_graph_hot_t *h = &g->hot[n->pos];
     *out = (tw_engine_node_t){
         .desc = n->desc,
         .fmt = n->fmt,
         .rx = n->rx,
         .tx = n->tx,
-        .runs = tw_gauge_get(&n->runs),
+        .runs = tw_gauge_get(&h->runs),
         .errors = tw_gauge_get(&n->errors),
-        .cycles_last = tw_gauge_get(&n->cycles_last),
-        .cycles_max = tw_gauge_get(&n->cycles_max),
+        .cycles_last = tw_gauge_get(&h->cycles_last),
+        .cycles_max = tw_gauge_get(&h->cycles_max),
+        .cycles_avg = tw_gauge_get(&h->cycles_avg16) / 16,
         .load_permille = permille(e, g, tw_gauge_get(&n->load_cycles)),
         .version = e->slots[e->c.group_view].versions[node],
         .script = n->script >= 0 ? n->script : n->own_script,
@@ -159,10 +164,12 @@ tw_err_t tw_engine_check_param(tw_engine_t *e, uint32_t node, uint32_t index, ui
     return err;
 }
 
-/* Nothing that replaces a script is under way: what is installed says all. */
+/* Nothing that replaces a script, or may put an old one back, is under way: what is installed says all. */
 static bool scripts_settled(tw_engine_t *e)
 {
-    return e->c.put == e->c.start && atomic_load_explicit(&e->scripts_done, memory_order_acquire) == e->c.scripts;
+    const uint32_t where = atomic_load_explicit(&e->where, memory_order_acquire);
+    return tw_bits(where, WHERE_ARMED) != TW_WAITS_VALUES && e->c.put == e->c.start &&
+           atomic_load_explicit(&e->scripts_done, memory_order_acquire) == e->c.scripts;
 }
 
 tw_err_t tw_engine_check_script(tw_engine_t *e, uint32_t script, const uint8_t *code, uint32_t code_bytes,

@@ -50,6 +50,9 @@ _Static_assert((int)TW_GEV_SCRIPT_FAULT == (int)TW_EV_SCRIPT_FAULT && (int)TW_GE
 static void on_event(void *ctx, const tw_graph_event_t *ev)
 {
     tw_engine_t *e = ctx;
+    if (ev->kind == TW_GEV_FLOW) {
+        probe_flow(e, ev->at, ev->value);
+    }
     reply_t *r = tw_ring_reserve(&e->events, (uint32_t)sizeof *r + ev->bytes);
     if (r == NULL) {
         tw_gauge_add(&e->events_lost, 1);
@@ -68,31 +71,9 @@ static void on_event(void *ctx, const tw_graph_event_t *ev)
     tw_ring_commit(&e->events, (uint32_t)sizeof *r + ev->bytes);
 }
 
-static void feed_probe(const tw_engine_t *e, tw_probe_t *p, const uint8_t *data, uint32_t bytes)
-{
-    uint8_t *rec = tw_ring_reserve(&p->ring, TW_PROBE_HEADER + bytes);
-    const uint32_t dropped = atomic_load_explicit(&p->dropped, memory_order_relaxed);
-    if (rec == NULL) {
-        atomic_store_explicit(&p->dropped, dropped + 1, memory_order_relaxed);
-        return;
-    }
-    tw_put_le64(rec, e->e.tick);
-    tw_put_le32(rec + 8, dropped);
-    tw_put_le32(rec + 12, 0);
-    memcpy(rec + TW_PROBE_HEADER, data, bytes);
-    tw_ring_commit(&p->ring, TW_PROBE_HEADER + bytes);
-}
-
-static void on_tap(void *ctx, void *taps, const uint8_t *data, uint32_t bytes)
-{
-    for (tw_probe_t *p = taps; p != NULL; p = p->next) {
-        feed_probe(ctx, p, data, bytes);
-    }
-}
-
 tw_graph_host_t engine_host(tw_engine_t *e)
 {
-    return (tw_graph_host_t){.ctx = e, .event = on_event, .tap = on_tap};
+    return (tw_graph_host_t){.ctx = e, .event = on_event, .tap = probe_tap};
 }
 
 /* ---- control side -------------------------------------------------------------------- */

@@ -39,6 +39,7 @@ static void gather(tw_server_t *s)
     s->counters[TW_CNT_BAD_FRAMES] = bad;
     s->counters[TW_CNT_LATE_BLOCKS] = info.late_blocks;
     s->counters[TW_CNT_EVENTS_LOST] = tw_engine_events_lost(s->e);
+    s->counters[TW_CNT_FUNCTIONS] = info.functions;
 }
 
 static void add_counters(const tw_server_t *s, tw_rpc_list_t *l, bool zeros)

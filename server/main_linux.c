@@ -17,6 +17,7 @@
 #include "server/main_log.h"
 #include "server/main_options.h"
 #include "server/main_port.h"
+#include "server/main_record.h"
 #include "server/server.h"
 #include <signal.h>
 #include <stdatomic.h>
@@ -49,6 +50,7 @@ typedef struct daemon {
     uint8_t *graph;
     key_text_t key;
     engine_thread_t thread;
+    recording_t recording;
     bool printed; /* the line went to stderr in full: the server's copy is not for there */
     uint32_t late_told;
     int64_t late_since_ns, late_look_ns, late_tell_ns; /* counted from, to be looked at and told of again at */
@@ -197,6 +199,8 @@ static bool open_server(daemon_t *d)
         .blob_bytes = 16 * MB,
         .probe_bytes = 256 * KB,
         .max_subs = 64,
+        .max_probes = 16,
+        .capture_bytes = MB,
         .txn_bytes = MB,
         .resume_ms = 30000,
         .key = keyed ? d->key.bytes : NULL,
@@ -257,6 +261,17 @@ static bool open_graph(daemon_t *d)
                  section_name(fault.section), fault.at, graph_advice(&fault));
     }
     return err == TW_OK;
+}
+
+static bool open_recording(daemon_t *d)
+{
+    char why[160];
+    const bool ok = d->opt.record == NULL || record_start(&d->recording, d->engine, tw_board_linux_board(d->board),
+                                                          GRAPH_BYTES, d->opt.record, d->opt.record_outputs, why);
+    if (!ok) {
+        log_text(TW_LOG_ERROR, "--record: %s", why);
+    }
+    return ok;
 }
 
 static bool open_phy(daemon_t *d)
@@ -384,6 +399,7 @@ static void close_all(daemon_t *d)
     wake_phy = NULL;
     tw_phy_tcp_close(d->phy);
     d->server = NULL; /* nobody reads its log any more */
+    record_finish(&d->recording);
     tw_board_linux_close(d->board);
     tw_platform_free(&d->platform);
     free(d->graph);
@@ -412,8 +428,8 @@ static bool may_listen(const options_t *o)
 static bool open_parts(daemon_t *d)
 {
     port_open(&d->port);
-    return open_key(d) && open_platform(d) && open_board(d) && open_engine(d) && open_server(d) && open_phy(d) &&
-           open_graph(d) && open_thread(d);
+    return open_key(d) && open_platform(d) && open_board(d) && open_engine(d) && open_recording(d) && open_server(d) &&
+           open_phy(d) && open_graph(d) && open_thread(d);
 }
 
 int main(int argc, char **argv)
@@ -434,6 +450,7 @@ int main(int argc, char **argv)
         announce(&d);
         ok = serve(&d);
         engine_thread_stop(&d.thread);
+        record_finish(&d.recording);
         while (tw_board_linux_service(d.board) == 0) {}
         report_end(&d);
     }

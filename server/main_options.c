@@ -144,6 +144,12 @@ static int take(options_t *o, option_t option, const char *value)
         ok = take_number(value, 99, &n) && n > 0;
         o->priority = (int)n;
         break;
+    case OPT_RECORD:
+        o->record = value;
+        break;
+    case OPT_RECORD_OUTPUTS:
+        o->record_outputs = true;
+        break;
     case OPT_LOG_LEVEL:
         ok = take_level(o, value);
         break;

@@ -15,6 +15,8 @@ typedef struct options {
     uint64_t blocks; /* 0: for ever */
     int priority;    /* 0: the system's */
     uint32_t log_level;
+    const char *record; /* NULL: not */
+    bool record_outputs;
 } options_t;
 
 /**

@@ -25,8 +25,9 @@ typedef struct layout {
     tw_slot_t *slots;
     tw_deferred_t *deferred;
     tw_sub_t *subs;
+    tw_armed_t *armed;
     tw_log_line_t *log;
-    uint8_t *in, *out, *msg, *porch, *probes, *blocks, *blobs, *txn, *scratch, *list, *upload;
+    uint8_t *in, *out, *msg, *porch, *probes, *captures, *blocks, *blobs, *txn, *scratch, *list, *upload;
     uint32_t n_slots, n_deferred, scratch_bytes, block_bytes;
     bool fits;
 } layout_t;
@@ -65,12 +66,14 @@ static layout_t lay_out(const tw_server_cfg_t *cfg, tw_arena_t *a)
     TAKE(slots, (size_t)cfg->max_sessions * l.n_slots);
     TAKE(deferred, l.n_deferred);
     TAKE_LINES(subs, cfg->max_subs);
+    TAKE_LINES(armed, cfg->max_probes);
     TAKE(log, TW_LOG_LINES);
     TAKE(in, (size_t)cfg->max_sessions * cfg->max_frame);
     TAKE(out, (size_t)cfg->max_sessions * cfg->out_bytes);
     TAKE(msg, (size_t)cfg->max_sessions * cfg->msg_bytes);
     TAKE(porch, PORCH_BYTES);
     TAKE_LINES(probes, (size_t)cfg->max_subs * cfg->probe_bytes);
+    TAKE_LINES(captures, (size_t)cfg->max_probes * cfg->capture_bytes);
     TAKE(blocks, (size_t)cfg->max_subs * l.block_bytes);
     TAKE(blobs, cfg->blob_bytes);
     TAKE(txn, cfg->txn_bytes);
@@ -95,7 +98,9 @@ static bool cfg_ok(const tw_server_cfg_t *cfg)
            cfg->max_frame <= 65536 && cfg->window >= TW_MAX_FRAME_FLOOR && cfg->max_calls >= 1 &&
            cfg->max_calls <= TW_MAX_CALLS && cfg->max_sessions >= 1 && cfg->max_sessions <= TW_MAX_SESSIONS &&
            cfg->out_bytes >= 2 * cfg->max_frame && cfg->msg_bytes >= cfg->max_frame && cfg->max_subs <= TW_MAX_SUBS &&
-           probes && cfg->open_role <= TW_ROLE_ADMIN && (cfg->key == NULL || cfg->crypto != NULL);
+           probes && cfg->max_probes <= TW_MAX_PROBES && cfg->capture_bytes % 64 == 0 &&
+           (cfg->max_probes == 0 || cfg->capture_bytes != 0) && cfg->open_role <= TW_ROLE_ADMIN &&
+           (cfg->key == NULL || cfg->crypto != NULL);
 }
 
 static void init_subs(tw_server_t *s, const layout_t *l)
@@ -105,6 +110,14 @@ static void init_subs(tw_server_t *s, const layout_t *l)
             .ring_mem = l->probes + (size_t)i * s->cfg.probe_bytes,
             .block = l->blocks + (size_t)i * l->block_bytes,
         };
+    }
+}
+
+static void init_probes(tw_server_t *s, const layout_t *l)
+{
+    for (uint32_t i = 0; i < s->cfg.max_probes; i++) {
+        memset(&s->armed[i], 0, sizeof s->armed[i]);
+        s->armed[i].mem = l->captures + (size_t)i * s->cfg.capture_bytes;
     }
 }
 
@@ -158,6 +171,8 @@ tw_err_t tw_server_init(tw_server_t **out, const tw_server_cfg_t *cfg, void *mem
     tw_deferred_init(s);
     init_sessions(s, &l);
     init_subs(s, &l);
+    s->armed = l.armed;
+    init_probes(s, &l);
     *out = s;
     return TW_OK;
 }
@@ -388,8 +403,11 @@ static void drain_engine(tw_server_t *s)
             if (r.token == s->swap_token) {
                 tw_swap_done(s, &r);
             }
-            if ((r.token & TW_TOKEN_BOOT) == TW_TOKEN_SUB) {
+            if (r.token == TW_TOKEN_PENDING) {
+                tw_pending_done(s, &r);
+            } else if ((r.token & TW_TOKEN_BOOT) == TW_TOKEN_SUB) {
                 tw_sub_unprobed(s, r.token & ~TW_TOKEN_SUB);
+                tw_armed_out(s, (r.token & ~TW_TOKEN_SUB) - s->cfg.max_subs);
             } else {
                 tw_deferred_reply(s, &r);
             }
@@ -442,7 +460,7 @@ static uint32_t until(const tw_server_t *s, uint64_t now, uint64_t next, bool st
     if (s->have_graph && us > POLL_EVENTS_US) {
         us = POLL_EVENTS_US;
     }
-    if ((streaming || s->live_subs > 0) && us > POLL_STREAMING_US) {
+    if ((streaming || s->live_subs + s->live_probes > 0) && us > POLL_STREAMING_US) {
         us = POLL_STREAMING_US;
     }
     if ((s->first_deferred != UINT16_MAX || s->swap_token != 0) && us > POLL_WAITING_US) {
@@ -453,7 +471,7 @@ static uint32_t until(const tw_server_t *s, uint64_t now, uint64_t next, bool st
 
 bool tw_server_waiting(const tw_server_t *s)
 {
-    return s->first_deferred != UINT16_MAX || s->swap_token != 0 || s->live_subs > 0;
+    return s->first_deferred != UINT16_MAX || s->swap_token != 0 || s->live_subs + s->live_probes > 0;
 }
 
 uint32_t tw_server_poll(tw_server_t *s)
@@ -464,9 +482,11 @@ uint32_t tw_server_poll(tw_server_t *s)
     uint64_t next = TW_NEVER;
     tw_deferred_expire(s, now);
     tw_txn_expire(s, now, &next);
+    tw_pending_poll(s, now, &next);
     tw_sessions_expire(s, now, &next);
     tw_blobs_expire(s, now, &next);
     tw_subs_pump(s, now);
+    tw_armed_pump(s, now);
     const bool streaming = pump_peers(s, now);
     return until(s, now, next < s->next_due_us ? next : s->next_due_us, streaming);
 }

@@ -28,9 +28,11 @@ typedef struct tw_server_cfg {
     uint32_t blob_bytes;       /* all blobs together */
     uint32_t probe_bytes;      /* ring of one subscription, power of two */
     uint32_t max_subs;
-    uint32_t txn_bytes; /* operations one transaction may stage */
-    uint32_t resume_ms; /* a lost session is kept this long; default 30000 */
-    const uint8_t *key; /* pre-shared key, NULL: everyone has `open_role` */
+    uint32_t max_probes;    /* armed at a time, all sessions; at most TW_MAX_PROBES */
+    uint32_t capture_bytes; /* memory of one armed probe, multiple of 64 */
+    uint32_t txn_bytes;     /* operations one transaction may stage */
+    uint32_t resume_ms;     /* a lost session is kept this long; default 30000 */
+    const uint8_t *key;     /* pre-shared key, NULL: everyone has `open_role` */
     uint32_t key_len;
     const char *key_id;
     uint8_t open_role; /* TW_ROLE_* without a key */

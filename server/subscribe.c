@@ -263,18 +263,18 @@ static uint32_t encode_block(tw_sub_t *sub, uint8_t *out)
     return n + sub->block_used;
 }
 
-/* A bucket of a quarter second, or of one block where that is more. */
-static bool within_rate(tw_sub_t *sub, uint64_t now, uint32_t bytes)
+bool tw_within_rate(uint32_t max_rate, int64_t *budget, uint64_t *budget_us, uint64_t now, uint32_t bytes)
 {
-    if (sub->max_rate == 0) {
+    if (max_rate == 0) {
         return true;
     }
-    const int64_t full = tw_max_u32(sub->max_rate / 4, bytes);
-    const uint64_t passed = now - sub->budget_us < 1000000 ? now - sub->budget_us : 1000000;
-    sub->budget += (int64_t)(passed * sub->max_rate / 1000000);
-    sub->budget = sub->budget < full ? sub->budget : full;
-    sub->budget_us = now;
-    return sub->budget >= bytes;
+    const int64_t full = tw_max_u32(max_rate / 4, bytes);
+    const uint64_t passed = now - *budget_us < 1000000 ? now - *budget_us : 1000000;
+    const uint64_t earned = passed * max_rate / 1000000;
+    *budget += (int64_t)earned;
+    *budget = *budget < full ? *budget : full;
+    *budget_us = earned != 0 ? now : *budget_us; /* looked at often, a slow rate earns in parts of a byte */
+    return *budget >= bytes;
 }
 
 static bool may_send(const tw_peer_t *p, const tw_sub_t *sub)
@@ -300,7 +300,7 @@ static void drop_block(tw_server_t *s, tw_sub_t *sub)
 static bool send_block(tw_server_t *s, tw_sub_t *sub, uint64_t now)
 {
     tw_peer_t *p = sub->ses->peer;
-    if (!within_rate(sub, now, BLOCK_HEADER + sub->block_used)) {
+    if (!tw_within_rate(sub->max_rate, &sub->budget, &sub->budget_us, now, BLOCK_HEADER + sub->block_used)) {
         drop_block(s, sub);
         return true;
     }

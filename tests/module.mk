@@ -1,7 +1,7 @@
 # Unit tests: every tests/unit/test_<x>.c is one CMocka program, linked with all libraries.
 LIBS += support
 support.src := $(wildcard tests/support/*.c)
-ALL_LIBS := support server cli client graphc scriptasm phy protocol board engine base hosted
+ALL_LIBS := support server cli client graphc scriptasm phy protocol board engine dsp speexdsp kissfft base hosted
 UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 define unit_test
 PROGRAMS += tests/$(1)
@@ -61,12 +61,13 @@ python: ## the Python package with the newest protobuf of PyPI, typed, and as a 
 	@$(MAKE) PROFILE=host build/host/tunewired
 	@tools/check_python.sh
 
+FREE_LIBS := $(patsubst %,build/host/lib%.a,base engine protocol dsp speexdsp kissfft)
 check: ## format, layers, freestanding symbols, tables against docs, static analysis
 	@tools/setup.sh test
 	@$(PYTHON) tools/check_layers.py
 	@tools/check_format.sh
-	@$(MAKE) -j2 PROFILE=host build/host/libbase.a build/host/libengine.a build/host/libprotocol.a
-	@$(PYTHON) tools/check_free.py build/host/libbase.a build/host/libengine.a build/host/libprotocol.a
+	@$(MAKE) -j2 PROFILE=host $(FREE_LIBS)
+	@$(PYTHON) tools/check_free.py $(FREE_LIBS)
 	@for t in tools/gen_docs*.py; do $(PYTHON) $$t --check || exit 1; done
 	@tools/check_static.sh
 
@@ -92,13 +93,16 @@ fuzz: ## search with libFuzzer: make fuzz [ONLY=frame] [SECONDS_EACH=300]
 		grep -E 'stat::number_of_executed_units|stat::peak_rss_mb' build/fuzz/work/$$f.log; \
 	done
 
-PROGRAMS += bench_rpc bench_compile
-bench_rpc.src := $(filter-out tests/bench/bench_compile.c,$(wildcard tests/bench/*.c))
+PROGRAMS += bench_rpc bench_compile bench_engine
+bench_rpc.src := $(addprefix tests/bench/,bench_rpc.c bench_arcs.c bench_link.c)
 bench_rpc.libs := protocol board base hosted
 bench_compile.src := tests/bench/bench_compile.c
 bench_compile.libs := graphc scriptasm board engine base hosted
 bench_compile.ld := -lmbedcrypto
+bench_engine.src := tests/bench/bench_engine.c
+bench_engine.libs := graphc scriptasm board engine base hosted
+bench_engine.ld := -lmbedcrypto
 bench: ## ratios against named peers: make bench [ONLY=rpc_setparam]; also in build/bench.json
 	@tools/setup.sh build
-	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS) bench_rpc bench_compile)
+	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS) bench_rpc bench_compile bench_engine)
 	@$(PYTHON) tests/bench/run_bench.py $(if $(ONLY),--only $(ONLY))

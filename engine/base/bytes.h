@@ -81,6 +81,12 @@ static inline uint32_t tw_max_u32(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
+/** Number of the lowest bit set; some bit is. */
+static inline uint32_t tw_low_bit(uint32_t v)
+{
+    return (uint32_t)__builtin_ctz(v);
+}
+
 /** Round up to a power of two `to`; the caller has checked for overflow. */
 static inline uint32_t tw_round_up(uint32_t v, uint32_t to)
 {

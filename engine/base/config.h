@@ -60,6 +60,9 @@
 #ifndef TW_MAX_SUBS
 #define TW_MAX_SUBS 64u /* arc subscriptions, all sessions */
 #endif
+#ifndef TW_MAX_PROBES
+#define TW_MAX_PROBES 16u /* armed at a time, all sessions */
+#endif
 #ifndef TW_MAX_BLOBS
 #define TW_MAX_BLOBS 8u
 #endif
@@ -74,6 +77,9 @@
 #endif
 #ifndef TW_MAX_IOS
 #define TW_MAX_IOS 32u
+#endif
+#ifndef TW_HOT_ALIGN
+#define TW_HOT_ALIGN 64u /* of the records the scheduler reads: a cache line; 8 where there is no cache */
 #endif
 #ifndef TW_WIDE_IMAGES
 #define TW_WIDE_IMAGES (!TW_SMALL) /* 0: no image of more than 4095 nodes or 4096 arcs */

@@ -65,15 +65,76 @@ typedef struct tw_graph_node {
     uint32_t record;            /* byte offset of its record in the image */
     uint32_t command;           /* trace id, ready to be or-ed with a command */
     uint8_t rx, tx;
-    uint8_t reruns;      /* at most, 0 = none */
-    uint8_t hqos;        /* has a high QoS arc: runs when those are ready */
-    int16_t script;      /* before and after script, -1 none */
-    int16_t own_script;  /* code of a script node, -1 none */
-    uint32_t block_runs; /* in this block */
-    uint32_t block_cycles;
-    bool failed; /* its first error was told */
-    tw_gauge_t runs, errors, cycles_last, cycles_max, load_cycles;
+    uint8_t reruns;     /* at most, 0 = none */
+    uint8_t hqos;       /* has a high QoS arc: runs when those are ready */
+    int16_t script;     /* before and after script, -1 none */
+    int16_t own_script; /* code of a script node, -1 none */
+    uint16_t pos;       /* place in the schedule: its tw_graph_hot_t */
+    bool failed;        /* its first error was told */
+    tw_gauge_t errors;
+    tw_gauge_t load_cycles; /* of a block, mean of the last TW_LOAD_BLOCKS */
 } tw_graph_node_t;
+
+/** Acknowledgements of one IO that may wait for the next scan; a power of two. */
+#ifndef TW_IO_ACKS
+#define TW_IO_ACKS 8u
+#endif
+
+typedef struct tw_graph_ack {
+    const uint8_t *data; /* NULL: in the staging buffer */
+    uint32_t bytes;      /* 0 a hole */
+    uint64_t stamp_us;
+} tw_graph_ack_t;
+
+/** Counters of an IO; any thread may look. */
+typedef struct tw_graph_io_stats {
+    tw_gauge_t frames;         /* moved, whole ones */
+    tw_gauge_t acks;           /* served */
+    tw_gauge_t holes;          /* frames that were missing or acknowledgements of nothing */
+    tw_gauge_t lost;           /* acknowledgements that found no place to wait */
+    tw_gauge_t stray;          /* acknowledgements of a stopped IO */
+    tw_gauge_t starts_refused; /* by the driver */
+    tw_gauge_t stamp_errors;   /* time stamps out of order on the way out */
+    tw_gauge_t moves;          /* buffers taken over without a copy */
+} tw_graph_io_stats_t;
+
+/** The driver's side of an IO that is moved by acknowledgements. */
+typedef struct tw_graph_driver {
+    tw_graph_ack_t ring[TW_IO_ACKS];
+    _Atomic uint32_t put, taken; /* of acknowledgements: the driver moves put, the engine taken */
+    _Atomic uint32_t staged;     /* bytes ever copied into `buffer`: driver */
+    _Atomic uint32_t unstaged;   /* and taken out: engine */
+    _Atomic bool running, stopped;
+    uint8_t *buffer; /* in the graph's memory, NULL: the driver's own */
+    uint32_t bytes;
+    uint8_t *home;          /* the arc's own buffer */
+    uint32_t served;        /* bytes of the first waiting acknowledgement that were served */
+    uint32_t flight;        /* bytes START gave that are not acknowledged yet */
+    uint32_t wait, backoff; /* scans until a START is tried again */
+    uint32_t done;          /* bytes of the frame under way */
+    bool opened, ongoing, skip, servant;
+} tw_graph_driver_t;
+/** Loads of nodes are told over this many blocks. In one of them every run is timed: to look at the counter costs as
+ *  much as a short node. A node of TW_TIMED_CYCLES or more on average is timed in every run. */
+enum { TW_LOAD_BLOCKS = 32, TW_TIMED_CYCLES = 4096 };
+
+/** What a run of a node touches besides its arcs and its memory: one cache line a node, in the order of the schedule.
+ *  Whoever changes tw_graph_node_t.inst calls tw_graph_bind(). */
+typedef struct tw_graph_hot {
+    tw_node_fn run;
+    void *inst;
+    struct tw_arc *in, *out; /* of a `single` node */
+    uint32_t command;        /* RUN, with the trace id */
+    uint16_t node;           /* its index */
+    uint16_t block_runs;     /* in this block */
+    uint32_t load_cycles;    /* since its load was told */
+    uint8_t reruns;
+    bool plain;  /* stream arcs alone, no high QoS, no script of any kind: runs by the short path */
+    bool single; /* plain, one arc in, one out */
+    bool timed;  /* in every run */
+    tw_gauge_t runs, cycles_last, cycles_max;
+    tw_gauge_t cycles_avg16; /* of about the last 16 runs that were timed, in 1/16 cycle */
+} tw_graph_hot_t;
 
 typedef struct tw_graph_io {
     uint32_t hwid;
@@ -81,8 +142,17 @@ typedef struct tw_graph_io {
     uint32_t arc_index;
     uint32_t frame; /* [bytes] on the IO's side of the arc */
     bool tx, rated;
+    bool copy;           /* of set0copy1 */
     double step, period; /* due when the phase, stepped each block, reaches the period */
     double phase;
+    uint32_t settings[3];
+    /* time stamps in front of frames */
+    uint8_t ts, ts_size;
+    uint8_t stamp[8]; /* of the frame under way */
+    uint64_t stamp_last;
+    uint32_t stamp_count;
+    tw_graph_io_stats_t stats;
+    tw_graph_driver_t *driver; /* NULL: polled */
 } tw_graph_io_t;
 
 typedef struct tw_graph_script {
@@ -95,12 +165,21 @@ typedef struct tw_graph_script {
     tw_gauge_t disabled, faults, runs, last_error, last_pc, bytes, crc;
 } tw_graph_script_t;
 
+/** A debug register: 64 bits that are never seen half written. */
+typedef struct tw_graph_register {
+    tw_gauge_t seq, lo, hi;
+} tw_graph_register_t;
+
 typedef struct tw_graph {
     tw_graph_env_t env;
     const uint8_t *img;
     uint32_t n_nodes, n_arcs, n_ios, n_scripts, n_formats, n_banks;
     tw_format_t *formats;
     tw_graph_node_t *nodes;
+    tw_graph_hot_t *hot; /* of each node, in the order they are looked at */
+    uint32_t *awake;     /* a bit for each place in `hot`: may be ready; a clear bit says it is not */
+    uint32_t block;      /* blocks begun */
+    bool timing;         /* every run of this block is timed */
     tw_arc_t *arcs;
     tw_graph_io_t *ios;
     tw_graph_script_t *scripts;
@@ -116,6 +195,9 @@ typedef struct tw_graph {
     tw_fault_t node_fault; /* first node that failed, and how */
     uint8_t debug_fields;
     bool in_script;
+    /* debug tasks of arcs */
+    tw_graph_register_t *registers;
+    uint32_t n_registers, rewinds; /* arcs that are played again */
     tw_gauge_t last_error;
     tw_gauge_t load_cycles; /* smoothed cycles of a block */
 } tw_graph_t;
@@ -143,12 +225,25 @@ void tw_graph_reset(tw_graph_t *g, bool warm);
 /** STOP every node: the graph will not run again. */
 void tw_graph_stop(tw_graph_t *g);
 
+/** STOP the drivers of a graph that will not run another block, or not soon; the next block starts them again. On the
+ *  thread that runs blocks, or when none does. */
+void tw_graph_ios_stop(tw_graph_t *g);
+/** Acknowledge a transfer of IO `io`: see tw_io_ack_fn. Also NOT_FOUND: no such IO, or it is polled. */
+tw_err_t tw_graph_io_ack(tw_graph_t *g, uint32_t io, const void *data, uint32_t bytes);
+/**
+ * Between two blocks: other settings for an IO. Decoded and checked by whoever makes the words.
+ * @return TW_OK; NOT_FOUND; UNSUPPORTED the board does not take them, the old ones stay
+ */
+tw_err_t tw_graph_set_io(tw_graph_t *g, uint32_t io, const uint32_t settings[3]);
+
 /** Run one block: IOs in, nodes until nothing is ready, IOs out. */
 void tw_graph_block(tw_graph_t *g, uint64_t tick);
 
 /** SET / READ a parameter between two blocks. The value was checked. */
 tw_err_t tw_graph_set_param(tw_graph_t *g, uint32_t node, uint32_t tag, const uint8_t *value, uint32_t bytes);
 tw_err_t tw_graph_get_param(tw_graph_t *g, uint32_t node, uint32_t tag, uint8_t *value, uint32_t *bytes);
+/** The node's memory, function or arcs changed place: tell the scheduler. */
+void tw_graph_bind(tw_graph_t *g, uint32_t node);
 /** RESET one node; preset < 0 = the image's, with its boot parameters. */
 void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm);
 
@@ -172,6 +267,10 @@ uint32_t tw_graph_write_arc(tw_graph_t *g, uint32_t arc, const uint8_t *data, ui
 /** Install checked code, re-enable the script. Its private memory stays as it is. */
 void tw_graph_set_script(tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t code_bytes, uint32_t pool_bytes);
 void tw_graph_enable_script(tw_graph_t *g, uint32_t script, bool on);
+
+/** Value of a debug register; any thread. Figures of samples are FP64 bits, all others counts. @return false: no such
+ */
+bool tw_graph_register(const tw_graph_t *g, uint32_t reg, uint64_t *value);
 
 /** Symbol of an object, or NULL; *n its length, not NUL-terminated. */
 const char *tw_graph_symbol(const uint8_t *img, uint32_t kind, uint32_t index, uint32_t *n);

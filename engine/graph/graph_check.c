@@ -265,7 +265,8 @@ static bool io_arc_agrees(const check_t *c, uint32_t io, uint32_t arc, uint32_t 
         return false;
     }
     const tw_img_ends_t e = tw_img_ends(c->img, arc);
-    return (tx ? e.to : e.from) == TW_IMG_IO && tw_img_arc_format(c->img, arc, tx) == format &&
+    return tw_bits(tw_img_word(c->img, tw_img_arc(c->img, arc), 0), TW_A0_TYPE) != TW_ARC_CONSTANT &&
+           (tx ? e.to : e.from) == TW_IMG_IO && tw_img_arc_format(c->img, arc, tx) == format &&
            tw_img_arc_io(c->img, arc) == io;
 }
 

@@ -115,7 +115,10 @@ typedef struct spans {
 
 static tw_err_t refuse_span(const check_t *c, const span_t *s)
 {
-    return check_refuse(c, s->section == SEC(ARCS) ? TW_E_IMG_ARC_BUFFER : TW_E_IMG_MEM, s->section, s->where);
+    const tw_err_t err = s->section == SEC(ARCS)               ? TW_E_IMG_ARC_BUFFER
+                         : !TW_SMALL && s->section == SEC(IOS) ? TW_E_IMG_IO
+                                                               : TW_E_IMG_MEM;
+    return check_refuse(c, err, s->section, s->where);
 }
 
 /* `span` so far has no bank and no end. */
@@ -181,15 +184,47 @@ static tw_err_t check_block(const check_t *c, spans_t *s, uint32_t record, uint3
     return TW_SMALL || swap == 0 ? TW_OK : add_span(c, s, &span, tw_bits(w, TW_NB_HOME), bytes);
 }
 
+/* A constant has no buffer. Two arcs that share one are one span; check_arcs() looks whether they may. */
 static tw_err_t add_arc_span(const check_t *c, spans_t *s, uint32_t arc)
 {
     const uint32_t at = tw_img_record(c->img, TW_SEC_ARCS, arc, TW_ARC_WORDS);
+    if (tw_bits(tw_img_word(c->img, at, 0), TW_A0_TYPE) == TW_ARC_CONSTANT ||
+        (!TW_SMALL && img_shares(c->img, arc) < arc)) {
+        return TW_OK;
+    }
     span_t span = {.at = tw_img_word(c->img, at, 1), .where = at + 4, .section = SEC(ARCS)};
     if (span.at % 4 != 0) {
         return check_refuse(c, TW_E_IMG_ARC_BUFFER, SEC(ARCS), at + 4);
     }
     return add_span(c, s, &span, tw_bits(tw_img_word(c->img, at, 0), TW_A0_VID), tw_img_word(c->img, at, 2));
 }
+
+#if !TW_SMALL
+/* Where a driver puts or takes data; drivers of no copies have none. */
+static tw_err_t add_io_span(const check_t *c, spans_t *s, uint32_t io)
+{
+    const uint32_t at = tw_img_record(c->img, TW_SEC_IOS, io, TW_IO_WORDS), bytes = tw_img_word(c->img, at, 7);
+    span_t span = {.at = tw_img_word(c->img, at, 6), .where = at + 24, .section = SEC(IOS)};
+    if (tw_bits(tw_img_word(c->img, at, 5), TW_I5_ZERO) != 0) {
+        return check_refuse(c, TW_E_IMG_RESERVED, SEC(IOS), at + 20);
+    }
+    if (bytes == 0) {
+        return TW_OK;
+    }
+    if (span.at % 4 != 0) {
+        return check_refuse(c, TW_E_IMG_IO, SEC(IOS), at + 24);
+    }
+    return add_span(c, s, &span, tw_bits(tw_img_word(c->img, at, 5), TW_I5_VID), bytes);
+}
+#else
+/* No drivers with buffers of the graph there. */
+static tw_err_t add_io_span(const check_t *c, spans_t *s, uint32_t io)
+{
+    const uint32_t at = tw_img_record(c->img, TW_SEC_IOS, io, TW_IO_WORDS);
+    (void)s;
+    return tw_img_word(c->img, at, 7) == 0 ? TW_OK : check_refuse(c, TW_E_IMG_IO, SEC(IOS), at + 28);
+}
+#endif
 
 #if !TW_SMALL
 static bool span_after(const span_t *a, const span_t *b)
@@ -276,10 +311,10 @@ static tw_err_t check_overlaps(const check_t *c, const spans_t *s)
 }
 #endif
 
-/* A buffer an arc, a block, and the home of a copied one. */
+/* A buffer an arc and an IO, a block, and the home of a copied one. */
 static uint32_t count_spans(const check_t *c)
 {
-    uint32_t n = c->n.arcs;
+    uint32_t n = c->n.arcs + c->n.ios;
     for (uint32_t i = 0; i < c->n.nodes; i++) {
         const tw_img_node_parts_t p = tw_img_node_parts(c->img, tw_img_node(c->img, i));
         for (uint32_t m = 0; m < p.blocks; m++) {
@@ -305,6 +340,9 @@ TW_OWN_FRAME tw_err_t check_memory(const check_t *c)
     }
     for (uint32_t i = 0; i < c->n.arcs; i++) {
         TW_TRY(add_arc_span(c, &s, i));
+    }
+    for (uint32_t i = 0; i < c->n.ios; i++) {
+        TW_TRY(add_io_span(c, &s, i));
     }
     return check_overlaps(c, &s);
 }

@@ -225,7 +225,7 @@ void tw_compact_block(tw_compact_t *c, uint64_t tick)
         return;
     }
     c->state[3] = TW_COMPACT_RUNNING;
-    c->state[4] = (c->state[4] & ~0xFFFFFFu) | ((c->state[4] + 1u) & 0xFFFFFFu);
+    c->state[4] += 1u << TW_LO(TW_S4_HEARTBEAT);
     for (uint32_t i = 0; i < compact_nodes(c); i++) {
         tw_compact_node_words(c, i)[NODE_STATUS] &= 0xFFFFu;
     }

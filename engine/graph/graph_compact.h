@@ -8,7 +8,7 @@
  * State block, 32-bit words in the machine's byte order, rebuilt at every cold RESET:
  *
  *   0 magic 'TWGS'   1 uid of the image   2 generation: RESETs so far   3 tw_compact_state_t
- *   4 [31:24] owner, the processor that runs it   [23:0] heartbeat: blocks run
+ *   4 [7:0] owner, the processor that runs it   [31:8] heartbeat: blocks run
  *   node, 4 words: [7:0] lock (0 here) [10:8] tw_compact_node_t [31:16] runs in this block; runs;
  *                  0 (times of runs: nobody here measures them); errors
  *   arc, 4 words:  write; read [bytes from the buffer's start]; [15:0] overflows [31:16] underflows, both stop at
@@ -28,8 +28,8 @@
 #define TW_STATE_HEADER_WORDS 5u
 #define TW_STATE_NODE_WORDS 4u
 #define TW_STATE_ARC_WORDS 4u
-#define TW_S4_OWNER 31, 24
-#define TW_S4_HEARTBEAT 23, 0
+#define TW_S4_OWNER 7, 0
+#define TW_S4_HEARTBEAT 31, 8
 #define TW_SN0_LOCK 7, 0
 #define TW_SN0_STATUS 10, 8
 #define TW_SN0_BLOCK_RUNS 31, 16

@@ -137,13 +137,14 @@ void tw_compact_stop(tw_compact_t *c)
 
 /* ---- load ------------------------------------------------------------------------ */
 
-/* What a larger core takes and this one does not. */
+/* What a larger core takes and this one does not; in the small profile the verification has refused it. */
 static tw_err_t refuse_arcs(const uint8_t *img, tw_fault_t *fault)
 {
-    for (uint32_t i = 0; i < tw_bits(tw_img_word(img, 0, TW_W_COUNTS), TW_W12_ARCS); i++) {
+    for (uint32_t i = 0; !TW_SMALL && i < tw_bits(tw_img_word(img, 0, TW_W_COUNTS), TW_W12_ARCS); i++) {
         const uint32_t at = tw_img_arc(img, i), a4 = tw_img_word(img, at, 4);
-        if (tw_bits(tw_img_word(img, at, 0), TW_A0_HQOS) || tw_bits(a4, TW_A4_UNDERFLOW) ||
-            tw_bits(a4, TW_A4_OVERFLOW)) {
+        const uint32_t a0 = tw_img_word(img, at, 0);
+        if (tw_bits(a0, TW_A0_TYPE) > 1 || tw_bits(a0, TW_A0_HQOS) || tw_bits(a4, TW_A4_ALIGN) << 9 != a4 ||
+            img_shares(img, i) != i) {
             *fault = (tw_fault_t){TW_E_IMG_ARC, SEC(ARCS), at};
             return TW_E_IMG_ARC;
         }

@@ -3,6 +3,7 @@
  * All memory is taken here, front to back, from one arena; the run needs none.
  * The image was verified, so only memory can be missing.
  */
+#include "engine/graph/graph_carry.h"
 #include "engine/graph/graph_priv.h"
 #include "engine/node/kernels.h"
 
@@ -37,6 +38,8 @@ static bool take_tables(tw_graph_t *g, taker_t *t, tw_graph_ref_t **refs)
 {
     g->formats = TAKE(t, tw_format_t, g->n_formats);
     g->nodes = TAKE(t, tw_graph_node_t, g->n_nodes);
+    g->hot = take(t, g->n_nodes, sizeof(tw_graph_hot_t), TW_HOT_ALIGN);
+    g->awake = TAKE(t, uint32_t, sched_words(g->n_nodes));
     *refs = TAKE(t, tw_graph_ref_t, ref_count(g->img, g->n_nodes));
     g->arcs = TAKE(t, tw_arc_t, g->n_arcs);
     g->ios = TAKE(t, tw_graph_io_t, g->n_ios);
@@ -84,18 +87,47 @@ static void apply_fills(const tw_graph_t *g)
     }
 }
 
+/* What arc_crumbs says: 0..3 are a half to a sixteenth of the buffer; never less than a frame. */
+static uint32_t crumb(uint32_t a4, uint32_t code, uint32_t size, uint32_t frame)
+{
+    return tw_bits(a4, TW_A4_CRUMBS) == 0 ? frame : tw_max_u32(frame, (size + (2u << code) - 1) / (2u << code));
+}
+
 static void decode_arc(tw_graph_t *g, uint32_t i)
 {
     const uint32_t at = tw_img_record(g->img, TW_SEC_ARCS, i, TW_ARC_WORDS);
     const uint32_t a0 = tw_img_word(g->img, at, 0), a4 = tw_img_word(g->img, at, 4);
     tw_arc_t *a = &g->arcs[i];
     memset(a, 0, sizeof *a);
-    a->buf = g->banks[img_bank(g->img, tw_bits(a0, TW_A0_VID))] + tw_img_word(g->img, at, 1);
+    a->type = (uint8_t)tw_bits(a0, TW_A0_TYPE);
     a->size = tw_img_word(g->img, at, 2);
+    a->cap = a->type == TW_ARC_MODULO ? a->size - 1 : a->size;
     a->in_frame = g->formats[tw_bits(a0, TW_A0_PRODUCER_FORMAT)].frame_bytes;
     a->out_frame = g->formats[tw_bits(a0, TW_A0_CONSUMER_FORMAT)].frame_bytes;
+    a->in_ready = crumb(a4, tw_bits(a4, TW_A4_CRUMB_OUT), a->size, a->in_frame);
+    a->out_ready = crumb(a4, tw_bits(a4, TW_A4_CRUMB_IN), a->size, a->out_frame);
     a->underflow = (uint8_t)tw_bits(a4, TW_A4_UNDERFLOW);
     a->overflow = (uint8_t)tw_bits(a4, TW_A4_OVERFLOW);
+    a->script = (int16_t)((int)tw_bits(a4, TW_A4_SCRIPT) - 1);
+    a->flush = (uint8_t)(tw_bits(a0, TW_A0_FLUSH_DATA) | tw_bits(a0, TW_A0_FLUSH_DESC) << 1);
+    if (a->type == TW_ARC_CONSTANT) {
+        /* read where it is: nobody writes it */
+        const uint8_t *data = g->img + tw_img_section(g->img, TW_SEC_PARAMS).at + tw_img_word(g->img, at, 6);
+        a->buf = (uint8_t *)(uintptr_t)data;
+        a->size = a->cap = tw_img_word(g->img, at, 5);
+    } else {
+        a->buf = g->banks[img_bank(g->img, tw_bits(a0, TW_A0_VID))] + tw_img_word(g->img, at, 1);
+    }
+    const uint32_t second = img_shares(g->img, i);
+    if (second < i) { /* decoded both */
+        tw_arc_t *b = &g->arcs[second];
+        const bool is_second = tw_img_ends(g->img, second).to == tw_img_ends(g->img, i).from;
+        a->shares = b;
+        b->shares = a;
+        a->second = is_second;
+        b->second = !is_second;
+        a->special = b->special = true;
+    }
 }
 
 /* Initial data: from PARAMS or zero; a delay is an arc that starts with zero frames. */
@@ -103,7 +135,11 @@ static void prefill_arc(tw_graph_t *g, uint32_t i)
 {
     const uint32_t at = tw_img_record(g->img, TW_SEC_ARCS, i, TW_ARC_WORDS), fill = tw_img_word(g->img, at, 5);
     tw_arc_t *a = &g->arcs[i];
-    tw_arc_clear(a);
+    tw_gauge_set(&a->read, 0);
+    if (a->type == TW_ARC_CONSTANT) {
+        tw_gauge_set(&a->write, fill);
+        return;
+    }
     if (tw_bits(tw_img_word(g->img, at, 0), TW_A0_PREFILL)) {
         memcpy(a->buf, g->img + tw_img_section(g->img, TW_SEC_PARAMS).at + tw_img_word(g->img, at, 6), fill);
     } else {
@@ -161,7 +197,42 @@ static void decode_io(tw_graph_t *g, uint32_t i)
         .arc = &g->arcs[tw_bits(i1, TW_I1_ARC)],
         .frame = f->frame_bytes,
         .rated = f->rate_hz > 0.0f && f->samples != 0,
+        .copy = tw_bits(i0, TW_I0_COPY) != 0,
+        .ts = f->ts,
+        .ts_size = f->ts_size,
+        .settings = {tw_img_word(g->img, at, 2), tw_img_word(g->img, at, 3), tw_img_word(g->img, at, 4)},
     };
+}
+
+static bool moved_by_acks(const tw_board_t *b, uint32_t hwid)
+{
+    for (uint32_t i = 0; i < b->n_ios; i++) {
+        if (b->ios[i].hwid == hwid) {
+            return b->ios[i].acks != 0 && b->io != NULL;
+        }
+    }
+    return false;
+}
+
+/* State of the IOs that drivers move. */
+static bool take_drivers(tw_graph_t *g, taker_t *t)
+{
+    for (uint32_t i = 0; i < g->n_ios; i++) {
+        tw_graph_io_t *io = &g->ios[i];
+        io->driver = moved_by_acks(g->env.board, io->hwid) ? TAKE(t, tw_graph_driver_t, 1) : NULL;
+        if (io->driver != NULL) {
+            const uint32_t at = tw_img_record(g->img, TW_SEC_IOS, i, TW_IO_WORDS), bytes = tw_img_word(g->img, at, 7);
+            memset(io->driver, 0, sizeof *io->driver);
+            io->driver->home = io->arc->buf;
+            io->driver->servant = tw_bits(tw_img_word(g->img, at, 0), TW_I0_SERVANT) != 0;
+            if (bytes >= io->frame) {
+                const int bank = img_bank(g->img, tw_bits(tw_img_word(g->img, at, 5), TW_I5_VID));
+                io->driver->buffer = g->banks[bank] + tw_img_word(g->img, at, 6);
+                io->driver->bytes = bytes;
+            }
+        }
+    }
+    return t->missing == 0;
 }
 
 static const tw_format_t *io_format(const tw_graph_t *g, uint32_t i)
@@ -254,7 +325,7 @@ static bool needs_last(const tw_graph_t *g, uint32_t arc)
 {
     const tw_img_ends_t e = tw_img_ends(g->img, arc);
     const bool concealed = e.from == TW_IMG_IO || (e.to != TW_IMG_IO && g->nodes[e.to].hqos);
-    return concealed && g->arcs[arc].underflow != 0;
+    return concealed && (g->arcs[arc].underflow == 1 || g->arcs[arc].underflow == 2);
 }
 
 static bool take_frames(tw_graph_t *g, taker_t *t)
@@ -298,7 +369,10 @@ static bool take_all(tw_graph_t *g, taker_t *t)
     for (uint32_t i = 0; i < g->n_ios; i++) {
         decode_io(g, i);
     }
-    return take_scripts(g, t) && take_frames(g, t);
+    const bool taken =
+        take_scripts(g, t) && take_frames(g, t) && take_drivers(g, t) && task_take(g, t->arena, &t->missing);
+    sched_init(g);
+    return taken;
 }
 
 /* ---- RESET ------------------------------------------------------------------ */
@@ -313,7 +387,7 @@ static void boot_params(tw_graph_t *g, tw_graph_node_t *n, const tw_img_node_par
     (void)tw_graph_set_param(g, (uint32_t)(n - g->nodes), tw_bits(word, TW_NP_TAG), value, tw_bits(word, TW_NP_BYTES));
 }
 
-static void fill_reset(tw_graph_t *g, const tw_graph_node_t *n, const tw_img_node_parts_t *p, tw_node_reset_t *r)
+static void fill_reset(const tw_graph_t *g, const tw_graph_node_t *n, const tw_img_node_parts_t *p, tw_node_reset_t *r)
 {
     *r = (tw_node_reset_t){.svc = &g->svc, .rx = n->rx, .tx = n->tx, .script = n->own_script};
     for (uint32_t i = 0; i < p->blocks; i++) {
@@ -327,6 +401,12 @@ static void fill_reset(tw_graph_t *g, const tw_graph_node_t *n, const tw_img_nod
     }
 }
 
+void node_memory(const tw_graph_t *g, uint32_t node, tw_node_reset_t *r)
+{
+    const tw_img_node_parts_t p = tw_img_node_parts(g->img, g->nodes[node].record);
+    fill_reset(g, &g->nodes[node], &p, r);
+}
+
 void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
 {
     tw_graph_node_t *n = &g->nodes[node];
@@ -335,6 +415,7 @@ void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
     tw_node_reset_t r;
     fill_reset(g, n, &p, &r);
     n->inst = r.mem[0];
+    tw_graph_bind(g, node);
     tw_xdm_t data = {.ptr = &r, .bytes = sizeof r};
     const uint32_t cmd = TW_CMD_RESET | tw_put_bits(warm, TW_LO(TW_CMD_WARM)) | n->command |
                          tw_put_bits(preset < 0 ? image_preset : (uint32_t)preset, TW_LO(TW_CMD_PRESET));
@@ -350,8 +431,22 @@ void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
     }
 }
 
+void tw_graph_restart(tw_graph_t *g, uint8_t *scratch, uint32_t value_bytes)
+{
+    for (uint32_t i = 0; i < g->n_arcs; i++) {
+        prefill_arc(g, i);
+    }
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const uint32_t saved = tw_graph_save_params(g, i, scratch);
+        tw_graph_reset_node(g, i, -1, false);
+        tw_graph_restore_params(g, i, scratch, saved, scratch + value_bytes);
+    }
+}
+
 void tw_graph_reset(tw_graph_t *g, bool warm)
 {
+    driver_reset(g);
+    task_reset(g);
     for (uint32_t i = 0; i < g->n_arcs; i++) {
         prefill_arc(g, i);
     }
@@ -366,6 +461,7 @@ void tw_graph_reset(tw_graph_t *g, bool warm)
 
 void tw_graph_stop(tw_graph_t *g)
 {
+    tw_graph_ios_stop(g);
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         uint32_t state = 0;
         tw_xdm_t none = {0};
@@ -398,6 +494,7 @@ tw_err_t tw_graph_load(tw_graph_t *g, const uint8_t *img, const tw_graph_env_t *
     set_periods(g);
     tw_services_default(&g->svc);
     g->svc.ctx = g;
+    g->svc.port = env->port;
     g->svc.mask = env->board->services;
     g->svc.run_script = script_call_node;
     script_init(g);

@@ -1,6 +1,4 @@
-/* graph_run.c - the scheduler: one block of a graph.
- *
- *   IOs in -> [ pass over the nodes in order, run each that is ready; IOs out ] until a pass moves nothing
+/* graph_run.c - one node: when it is ready, how it is run, its parameters.
  *
  * A node is ready when each receive arc holds a consumer frame and each transmit arc has room for a
  * producer frame; it then gets all whole frames there are. A node with high QoS arcs waits for
@@ -9,8 +7,6 @@
  */
 #include "engine/graph/graph_priv.h"
 
-/* debug_script_fields, and what script 0 finds in r0 */
-enum { DBG_BEFORE = 1, DBG_AFTER = 2, DBG_LOOP = 4, DBG_START = 8, DBG_RETURN = 16 };
 enum { PHASE_BEFORE = 1, PHASE_AFTER = 2 };
 
 void node_error(tw_graph_t *g, uint32_t node, uint32_t err)
@@ -31,18 +27,25 @@ static bool waits_for(const tw_graph_node_t *n, const tw_graph_ref_t *r)
     return r->lock == 0 && (n->hqos == 0 || r->hqos != 0);
 }
 
-static bool ready(const tw_graph_t *g, const tw_graph_node_t *n)
+/* Who is not ready for want of room says so at the arc: using its data wakes the node. Other reasons end by a write,
+ * which always wakes, or with the block. */
+bool node_ready(tw_graph_t *g, const tw_graph_hot_t *h)
 {
+    const tw_graph_node_t *n = &g->nodes[h->node];
     bool carries = false;
     for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx; i++) {
         const tw_graph_ref_t *r = &n->refs[i];
-        const tw_arc_t *a = &g->arcs[r->arc];
-        carries |= r->lock == 0;
-        if (waits_for(n, r) && (i < n->rx ? tw_arc_fill(a) < a->out_frame : tw_arc_free(a) < a->in_frame)) {
+        tw_arc_t *a = &g->arcs[r->arc];
+        carries |= r->lock == 0 && a->type != TW_ARC_CONSTANT;
+        if (!waits_for(n, r)) {
+            continue;
+        }
+        if (!(i < n->rx ? tw_arc_readable(a) : tw_arc_writable(a))) {
+            a->blocked |= i >= n->rx;
             return false;
         }
     }
-    return n->block_runs < (carries ? TW_MAX_BLOCK_RUNS : 1u);
+    return h->block_runs < (carries ? TW_MAX_BLOCK_RUNS : 1u);
 }
 
 /* Input a high QoS node does not wait for: bring it to one consumer frame. */
@@ -53,11 +56,14 @@ static void conceal_input(tw_graph_t *g, uint32_t arc)
         a->underflow_series = false;
         return;
     }
-    flow_underflow(g, arc);
+    (void)flow_hole(g, arc); /* a script that has dealt with it has filled the arc */
     while (tw_arc_fill(a) < a->out_frame) {
         uint8_t *room = tw_arc_room(a, a->in_frame);
         if (room == NULL) { /* the last producer frame would reach beyond the buffer */
             room = tw_arc_room(a, a->out_frame - tw_arc_fill(a));
+            if (room == NULL) {
+                return; /* the second of two arcs in one buffer: it has no room of its own */
+            }
             memset(room, 0, a->out_frame - tw_arc_fill(a));
             flow_wrote(g, a, room, a->out_frame - tw_arc_fill(a));
             return;
@@ -67,24 +73,24 @@ static void conceal_input(tw_graph_t *g, uint32_t arc)
     }
 }
 
-/* Output of a high QoS node that may have no room: drop the oldest, or give the node a place whose
- * contents nobody reads. */
-static void give_output(tw_graph_t *g, uint32_t arc, tw_xdm_t *x)
+/* Room for whole frames; what cannot be written goes where nobody reads it. */
+static void give_output(tw_graph_t *g, tw_arc_t *a, tw_xdm_t *x)
 {
-    tw_arc_t *a = &g->arcs[arc];
-    uint8_t *room = flow_room(g, arc);
-    *x = (tw_xdm_t){room != NULL ? room : g->scratch, a->in_frame};
-    if (room != NULL) {
-        x->bytes = tw_arc_tail(a) - tw_arc_tail(a) % a->in_frame;
-    }
+    x->ptr = tw_arc_room(a, a->in_frame);
+    x->bytes = x->ptr != NULL ? tw_arc_whole(tw_arc_tail(a), a->in_frame) : a->in_frame;
+    x->ptr = x->ptr != NULL ? x->ptr : g->scratch;
 }
 
-/* Transmit arcs first: making room may move data, also of an arc that comes back to this node. */
+/* Policies first: their scripts may move what arcs hold. Then transmit arcs: making room may move data, also of an arc
+ * that comes back to this node. */
 static void gather(tw_graph_t *g, const tw_graph_node_t *n, tw_xdm_t *x)
 {
-    for (uint32_t i = 0; i < n->rx; i++) {
-        if (n->refs[i].lock == 0 && !waits_for(n, &n->refs[i])) {
-            conceal_input(g, n->refs[i].arc);
+    for (uint32_t i = 0; n->hqos != 0 && i < (uint32_t)n->rx + n->tx; i++) {
+        const tw_graph_ref_t *r = &n->refs[i];
+        if (r->lock == 0 && !waits_for(n, r) && i < n->rx) {
+            conceal_input(g, r->arc);
+        } else if (r->lock == 0 && !waits_for(n, r)) {
+            (void)flow_room(g, r->arc);
         }
     }
     for (uint32_t i = n->rx; i < (uint32_t)n->rx + n->tx; i++) {
@@ -92,16 +98,14 @@ static void gather(tw_graph_t *g, const tw_graph_node_t *n, tw_xdm_t *x)
         tw_arc_t *a = &g->arcs[r->arc];
         if (r->lock != 0) {
             x[i] = (tw_xdm_t){a->buf, 0};
-        } else if (waits_for(n, r)) {
-            x[i].ptr = tw_arc_room(a, a->in_frame);
-            x[i].bytes = tw_arc_tail(a) - tw_arc_tail(a) % a->in_frame;
         } else {
-            give_output(g, r->arc, &x[i]);
+            give_output(g, a, &x[i]);
         }
     }
     for (uint32_t i = 0; i < n->rx; i++) {
         tw_arc_t *a = &g->arcs[n->refs[i].arc];
-        x[i] = (tw_xdm_t){a->buf + tw_gauge_get(&a->read), n->refs[i].lock != 0 ? 0 : tw_arc_available(a)};
+        x[i].bytes = n->refs[i].lock != 0 ? 0 : flow_open(g, a);
+        x[i].ptr = a->buf + tw_gauge_get(&a->read);
     }
 }
 
@@ -114,6 +118,7 @@ static uint32_t scatter(tw_graph_t *g, const tw_graph_node_t *n, const tw_xdm_t 
         const uint32_t bytes = tw_min_u32(x[i].bytes, given[i].bytes);
         if (i < n->rx) {
             tw_arc_consume(a, bytes);
+            sched_consumed(g, a);
         } else if (given[i].ptr != g->scratch) {
             flow_wrote(g, a, given[i].ptr, bytes);
         }
@@ -122,122 +127,58 @@ static uint32_t scatter(tw_graph_t *g, const tw_graph_node_t *n, const tw_xdm_t 
     return moved;
 }
 
-static uint32_t run_once(tw_graph_t *g, uint32_t node, uint32_t *state)
+static uint32_t run_once(tw_graph_t *g, tw_graph_hot_t *h, uint32_t *state)
 {
-    tw_graph_node_t *n = &g->nodes[node];
-    const tw_port_t *port = g->env.port;
+    const tw_graph_node_t *n = &g->nodes[h->node];
     tw_xdm_t given[TW_MAX_NODE_ARCS], x[TW_MAX_NODE_ARCS];
     gather(g, n, given);
     memcpy(x, given, sizeof(tw_xdm_t) * ((size_t)n->rx + n->tx));
-    g->current = node;
-    const uint32_t start = port->cycles(port->ctx);
-    const uint32_t err = n->desc->run(TW_CMD_RUN | n->command, n->inst, x, state);
-    const uint32_t cycles = port->cycles(port->ctx) - start;
-    tw_gauge_add(&n->runs, 1);
-    tw_gauge_set(&n->cycles_last, cycles);
-    tw_gauge_max(&n->cycles_max, cycles);
-    n->block_cycles += cycles;
-    n->block_runs++;
+    g->current = h->node;
+    const uint32_t err = sched_call(g, h, x, state);
     if (err != 0) {
-        node_error(g, node, err);
+        node_error(g, h->node, err);
     }
     return scatter(g, n, given, x);
 }
 
-static uint32_t run_reruns(tw_graph_t *g, uint32_t node)
+static uint32_t run_reruns(tw_graph_t *g, tw_graph_hot_t *h)
 {
-    const tw_graph_node_t *n = &g->nodes[node];
     uint32_t moved = 0;
-    for (uint32_t k = 0; k <= n->reruns; k++) {
+    for (uint32_t k = 0; k <= h->reruns; k++) {
         uint32_t state = TW_NODE_DONE;
-        moved += run_once(g, node, &state);
-        if (state != TW_NODE_RERUN || !ready(g, n)) {
+        moved += run_once(g, h, &state);
+        if (state != TW_NODE_RERUN || !node_ready(g, h)) {
             break;
         }
     }
     return moved;
 }
 
-static void debug_script(tw_graph_t *g, uint32_t bit)
-{
-    const int64_t served = bit;
-    if ((g->debug_fields & bit) != 0 && g->n_scripts != 0) {
-        (void)tw_graph_run_script(g, 0, &served, 1, true, 0, NULL);
-    }
-}
-
 /* The script before the node decides with T at its end whether the node runs; a disabled or
- * faulting script leaves T = 1. @return bytes moved */
-static uint32_t run_node(tw_graph_t *g, uint32_t node)
+ * faulting script leaves T = 1. */
+uint32_t node_run(tw_graph_t *g, tw_graph_hot_t *h)
 {
-    tw_graph_node_t *n = &g->nodes[node];
+    const tw_graph_node_t *n = &g->nodes[h->node];
     int64_t phase = PHASE_BEFORE;
-    debug_script(g, DBG_BEFORE);
+    sched_debug_script(g, DBG_BEFORE);
     if (n->script >= 0) {
         const tw_script_ctx_t *c = NULL;
         const tw_err_t err = tw_graph_run_script(g, (uint32_t)n->script, &phase, 1, true, 0, &c);
         if (err == TW_OK && c->flag == 0) {
-            n->block_runs = TW_MAX_BLOCK_RUNS; /* asked once a block */
+            h->block_runs = TW_MAX_BLOCK_RUNS; /* asked once a block */
             return 0;
         }
-        if (!ready(g, n)) { /* the script took data away */
+        if (!node_ready(g, h)) { /* the script took data away */
             return 0;
         }
     }
-    const uint32_t moved = run_reruns(g, node);
+    const uint32_t moved = run_reruns(g, h);
     if (n->script >= 0) {
         phase = PHASE_AFTER;
         (void)tw_graph_run_script(g, (uint32_t)n->script, &phase, 1, false, 0, NULL);
     }
-    debug_script(g, DBG_AFTER);
+    sched_debug_script(g, DBG_AFTER);
     return moved;
-}
-
-static void begin_block(tw_graph_t *g, uint64_t tick)
-{
-    g->tick = tick;
-    g->now_us = g->env.port->now_us(g->env.port->ctx);
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
-        g->nodes[i].block_runs = 0;
-        g->nodes[i].block_cycles = 0;
-    }
-}
-
-/* Loads are smoothed over about 16 blocks: steady enough to read, quick enough to see a change. */
-static void smooth(tw_gauge_t *load, uint32_t now)
-{
-    const uint32_t old = tw_gauge_get(load);
-    tw_gauge_set(load, now >= old ? old + (now - old + 15) / 16 : old - (old - now + 15) / 16);
-}
-
-static void end_block(tw_graph_t *g, uint32_t start)
-{
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
-        smooth(&g->nodes[i].load_cycles, g->nodes[i].block_cycles);
-    }
-    smooth(&g->load_cycles, g->env.port->cycles(g->env.port->ctx) - start);
-}
-
-void tw_graph_block(tw_graph_t *g, uint64_t tick)
-{
-    const uint32_t start = g->env.port->cycles(g->env.port->ctx);
-    begin_block(g, tick);
-    debug_script(g, DBG_START);
-    flow_ios_in(g);
-    bool moved = true;
-    while (moved) {
-        moved = false;
-        for (uint32_t i = 0; i < g->n_nodes; i++) {
-            if (ready(g, &g->nodes[i])) {
-                moved |= run_node(g, i) != 0;
-            }
-        }
-        /* after each pass: an output arc of one frame must not hold up a block of several */
-        moved |= flow_ios_out(g);
-        debug_script(g, DBG_LOOP);
-    }
-    debug_script(g, DBG_RETURN);
-    end_block(g, start);
 }
 
 tw_err_t tw_graph_set_param(tw_graph_t *g, uint32_t node, uint32_t tag, const uint8_t *value, uint32_t bytes)

@@ -66,9 +66,10 @@ typedef struct tw_img_counts {
     uint32_t nodes, arcs, formats, ios, scripts, banks;
 } tw_img_counts_t;
 
-#if TW_IMG_OUTLINE
+#if TW_SMALL
 tw_img_counts_t tw_img_counts(const uint8_t *img);
-#else
+#endif
+#if !TW_IMG_OUTLINE
 TW_IMG_INLINE tw_img_counts_t tw_img_counts(const uint8_t *img)
 {
     const uint32_t a = tw_img_word(img, 0, TW_W_COUNTS), b = tw_img_word(img, 0, TW_W_COUNTS2);
@@ -95,9 +96,10 @@ typedef struct tw_img_node_parts {
     uint32_t arcs_at, blocks_at, params_at, end; /* params_at 0: none */
 } tw_img_node_parts_t;
 
-#if TW_IMG_OUTLINE
+#if TW_SMALL
 tw_img_node_parts_t tw_img_node_parts(const uint8_t *img, uint32_t record);
-#else
+#endif
+#if !TW_IMG_OUTLINE
 TW_IMG_INLINE tw_img_node_parts_t tw_img_node_parts(const uint8_t *img, uint32_t record)
 {
     const uint32_t n0 = tw_img_word(img, record, 0), n1 = tw_img_word(img, record, 1);
@@ -172,6 +174,7 @@ static inline tw_img_ref_t tw_img_ref(const uint8_t *img, const tw_img_node_part
 #if TW_WIDE_IMAGES
 typedef struct tw_img_ends {
     uint32_t from, to, from_port, to_port;
+    uint32_t io; /* as tw_img_arc_io() */
 } tw_img_ends_t;
 #else
 typedef struct tw_img_ends {
@@ -203,6 +206,7 @@ static inline tw_img_ends_t tw_img_ends(const uint8_t *img, uint32_t arc)
             .to = tw_bits(a3, TW_A3W_CONSUMER),
             .from_port = tw_bits(a7, TW_A7W_PRODUCER_PORT),
             .to_port = tw_bits(a7, TW_A7W_CONSUMER_PORT),
+            .io = tw_bits(a7, TW_A7_IO),
         };
     }
     const uint32_t from = tw_bits(a3, TW_A3_PRODUCER), to = tw_bits(a3, TW_A3_CONSUMER);
@@ -211,6 +215,7 @@ static inline tw_img_ends_t tw_img_ends(const uint8_t *img, uint32_t arc)
         .to = to == TW_ARC_IO ? TW_IMG_IO : to,
         .from_port = tw_bits(a3, TW_A3_PRODUCER_PORT),
         .to_port = tw_bits(a3, TW_A3_CONSUMER_PORT),
+        .io = tw_img_arc_io(img, arc),
     };
 #else
     tw_img_ends_t e;
@@ -220,9 +225,10 @@ static inline tw_img_ends_t tw_img_ends(const uint8_t *img, uint32_t arc)
 }
 
 /** Format index of an arc as its producer or its consumer sees it. */
-#if TW_IMG_OUTLINE
+#if TW_SMALL
 uint32_t tw_img_arc_format(const uint8_t *img, uint32_t arc, bool consumer);
-#else
+#endif
+#if !TW_IMG_OUTLINE
 TW_IMG_INLINE uint32_t tw_img_arc_format(const uint8_t *img, uint32_t arc, bool consumer)
 {
     const uint32_t a0 = tw_img_word(img, tw_img_arc(img, arc), 0);

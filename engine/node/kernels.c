@@ -147,7 +147,8 @@ static void biquad_f32(const float *coef5, unsigned stages, float *state, const 
 
 void tw_services_default(tw_services_t *svc)
 {
-    svc->mask |= TW_SVC_DSP;
+    svc->lib = tw_library();
+    svc->mask |= TW_SVC_DSP | tw_library_groups(svc->lib);
     svc->biquad_q15 = biquad_q15;
     svc->biquad_f32 = biquad_f32;
 }

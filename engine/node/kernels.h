@@ -17,13 +17,10 @@
  * never was one (NaN, infinite) becomes 0 at the end of a call: one bad sample does not silence a filter.
  */
 #pragma once
-#include "engine/node/node.h"
+#include "engine/node/services.h"
 
-/* Service groups of tw_services_t.mask. Source: graph interpreter text, "Services". */
-#define TW_SVC_SCRIPT (1u << 1)
-#define TW_SVC_DSP (1u << 5)
-
-/** Fill the table with the portable kernels; ctx and run_script stay as they are. */
+/** Fill the table with the kernels and the library of this build, and say so in its mask; ctx, port and run_script
+ *  stay as they are. */
 void tw_services_default(tw_services_t *svc);
 
 #if TW_SMALL

@@ -192,6 +192,9 @@ typedef struct tw_node_desc {
      */
     tw_err_t (*memreq)(const tw_format_t *const *fmt, uint32_t rx, uint32_t tx, uint32_t *extra, uint32_t *arc);
     uint64_t presets; /* bit p: preset p exists */
+    /** 1: with one arc in and one out, of equal frames, both may be one buffer: RUN gets one pointer twice and takes
+     *  as many bytes as it gives, each sample read before its place is written. */
+    uint8_t in_place;
 } tw_node_desc_t;
 
 /** The installed node types, in nodes.def order (index = catalogue entry). */
@@ -221,4 +224,6 @@ typedef struct tw_services {
     void (*biquad_f32)(const float *coef5, unsigned stages, float *state, const float *in, float *out, uint32_t n);
     /** Run script node `script` with phase 1 (RUN) or 0 (RESET); script nodes only. */
     uint32_t (*run_script)(void *ctx, uint32_t script, uint32_t phase);
+    const struct tw_library *lib; /* math, transforms, conversion, audio: services.h */
+    const struct tw_port *port;   /* whose clock lib's time functions read; NULL none */
 } tw_services_t;

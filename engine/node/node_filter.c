@@ -22,7 +22,7 @@
 enum {
     STAGES_MAX = 2,
     STATE = 4 * STAGES_MAX,                                 /* samples of biquad state a channel */
-    HISTORY = TW_FILTER_DELAY,                              /* newest inputs a channel, for the delay */
+    HISTORY = TW_FILTER_DELAY,                              /* newest inputs a channel, for the delay; a ring */
     CHUNK = TW_MAX_CHANNELS == 1u && HISTORY == 0 ? 2 : 64, /* samples gathered at a time: none, of those that lie so */
     SAMPLE_MAX = TW_NODE_FP32 ? 4 : 2,                      /* [bytes] */
 };
@@ -44,7 +44,9 @@ typedef struct filter {
     uint8_t *work;  /* HISTORY + CHUNK samples */
     uint32_t magic; /* the node's hash once RESET */
     tw_shape_t shape;
-    bool changed; /* wanted was SET since the last RUN */
+    bool changed;   /* wanted was SET since the last RUN */
+    bool mono;      /* one channel of FP32, no delay: the last RUN found so */
+    uint8_t oldest; /* of HISTORY samples in the ring */
     filter_set_t wanted, live;
     uint64_t signal[]; /* a channel: STATE, then HISTORY samples */
 } filter_t;
@@ -251,14 +253,63 @@ static void copy(void *to, uint32_t to_step, const void *from, uint32_t from_ste
     }
 }
 
+/* A channel's history is a ring that begins at f->oldest: a short frame then replaces as many samples and moves none.
+ * Samples are copied one by one, as the node before has just stored them: a wide load of what a processor still has
+ * in its store queue waits for all of it. */
+#define RING (HISTORY != 0 ? HISTORY : 1)
+#if TW_NODE_FP32
+static inline void remember_f32(float *history, uint32_t oldest, const float *in, uint32_t n)
+{
+    if (n >= RING) {
+        memcpy(history, in + n - HISTORY, HISTORY * sizeof *in);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        history[(oldest + i) % RING] = in[i];
+    }
+}
+#endif
+
+static inline void remember_s16(int16_t *history, uint32_t oldest, const int16_t *in, uint32_t n)
+{
+    if (n >= RING) {
+        memcpy(history, in + n - HISTORY, HISTORY * sizeof *in);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        history[(oldest + i) % RING] = in[i];
+    }
+}
+
+static void remember(filter_t *f, uint32_t channel, const uint8_t *in, uint32_t n)
+{
+    if (HISTORY == 0) {
+        return;
+    }
+#if TW_NODE_FP32
+    if (f->shape.size == 4) {
+        remember_f32((float *)(void *)history_of(f, channel), f->oldest, (const float *)(const void *)in, n);
+        return;
+    }
+#endif
+    remember_s16((int16_t *)(void *)history_of(f, channel), f->oldest, (const int16_t *)(const void *)in, n);
+}
+
+/* n samples of every channel were remembered. */
+static inline void move_oldest(filter_t *f, uint32_t n)
+{
+    f->oldest = (uint8_t)(n >= RING ? 0 : (f->oldest + n) % RING);
+}
+
 /* At most CHUNK samples of one channel by way of the work block: [history][input]. */
 static void through_work(filter_t *f, uint32_t channel, const uint8_t *in, uint8_t *out, uint32_t step, uint32_t n)
 {
-    const uint32_t size = f->shape.size;
-    uint8_t *history = history_of(f, channel);
-    memcpy(f->work, history, HISTORY * size);
+    const uint32_t size = f->shape.size, first = (HISTORY - f->oldest) * size;
+    const uint8_t *history = history_of(f, channel);
+    memcpy(f->work, history + f->oldest * size, first);
+    memcpy(f->work + first, history, f->oldest * size);
     copy(f->work + HISTORY * size, 1, in, step, n, size);
-    memcpy(history, f->work + n * size, HISTORY * size);
+    remember(f, channel, f->work + HISTORY * size, n);
     uint8_t *delayed = f->work + (HISTORY - f->live.delay) * size;
     biquads(f, channel, delayed, delayed, n);
     copy(out, step, delayed, 1, n, size);
@@ -267,11 +318,7 @@ static void through_work(filter_t *f, uint32_t channel, const uint8_t *in, uint8
 /* Contiguous and not delayed: straight from arc to arc. In and out may be the same memory. */
 static void direct(filter_t *f, uint32_t channel, const uint8_t *in, uint8_t *out, uint32_t n)
 {
-    const uint32_t size = f->shape.size;
-    const uint32_t fresh = tw_min_u32(n, HISTORY);
-    uint8_t *history = history_of(f, channel);
-    memmove(history, history + fresh * size, (HISTORY - fresh) * size);
-    memcpy(history + (HISTORY - fresh) * size, in + (size_t)(n - fresh) * size, fresh * size);
+    remember(f, channel, in, n);
     biquads(f, channel, in, out, n);
 }
 
@@ -300,10 +347,24 @@ static uint32_t take_wanted(filter_t *f)
     return 0;
 }
 
+#if TW_NODE_FP32
+/* One channel of FP32, not delayed, nothing new: the case that has to cost nothing beside its kernel. */
+static inline void run_mono(filter_t *f, tw_xdm_t *data)
+{
+    const uint32_t n = tw_min_u32(data[0].bytes, data[1].bytes) / 4;
+    float *state = (float *)f->signal;
+    remember_f32(state + STATE, f->oldest, data[0].ptr, n);
+    move_oldest(f, n);
+    f->svc->biquad_f32(&f->live.coef.f32[0][0], f->live.stages, state, data[0].ptr, data[1].ptr, n);
+    data[0].bytes = data[1].bytes = 4 * n;
+}
+#endif
+
 static uint32_t run(filter_t *f, tw_xdm_t *data)
 {
     const tw_shape_t *s = &f->shape;
     const uint32_t result = f->changed ? take_wanted(f) : 0;
+    f->mono = TW_NODE_FP32 && s->channels == 1 && s->raw == TW_RAW_FP32 && f->live.delay == 0;
     const uint32_t n = tw_shape_instants(s, tw_min_u32(data[0].bytes, data[1].bytes));
     const uint32_t step = tw_shape_step(s);
     const bool straight = (HISTORY == 0 && TW_MAX_CHANNELS == 1u) || (step == 1 && f->live.delay == 0);
@@ -320,6 +381,7 @@ static uint32_t run(filter_t *f, tw_xdm_t *data)
                 through_work(f, c, in, out, step, len);
             }
         }
+        move_oldest(f, len);
     }
     data[0].bytes = data[1].bytes = tw_shape_bytes(s, n);
     return result;
@@ -357,12 +419,18 @@ static tw_err_t reset(filter_t *f, const tw_node_reset_t *r, uint32_t cmd)
         f->live = f->wanted;
     }
     f->changed = true;
+    f->mono = false;
     return TW_OK;
 }
 
-static uint32_t filter(uint32_t cmd, void *inst, tw_xdm_t *data, uint32_t *state)
+#if TW_NODE_FP32
+#define TW_FILTER_APART __attribute__((noinline))
+#else
+#define TW_FILTER_APART
+#endif
+/* Apart, so that a RUN of run_mono() does not save the registers the others need. */
+static TW_FILTER_APART uint32_t command(uint32_t cmd, filter_t *f, tw_xdm_t *data, uint32_t *state)
 {
-    filter_t *f = inst;
     const uint32_t tag = tw_bits(cmd, TW_CMD_TAG);
     switch (tw_bits(cmd, TW_CMD_COMMAND)) {
     case TW_CMD_RESET:
@@ -381,6 +449,19 @@ static uint32_t filter(uint32_t cmd, void *inst, tw_xdm_t *data, uint32_t *state
     default:
         return tw_node_error(TW_E_UNSUPPORTED);
     }
+}
+
+static uint32_t filter(uint32_t cmd, void *inst, tw_xdm_t *data, uint32_t *state)
+{
+    filter_t *f = inst;
+#if TW_NODE_FP32
+    if (tw_bits(cmd, TW_CMD_COMMAND) == TW_CMD_RUN && f->mono && !f->changed) {
+        *state = TW_NODE_DONE;
+        run_mono(f, data);
+        return 0;
+    }
+#endif
+    return command(cmd, f, data, state);
 }
 
 const tw_node_desc_t tw_node_filter = {
@@ -403,4 +484,5 @@ const tw_node_desc_t tw_node_filter = {
     .params = params,
     .validate = validate,
     .presets = PRESET_BITS,
+    .in_place = 1,
 };

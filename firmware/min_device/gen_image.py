@@ -1,4 +1,4 @@
-"""gen_image.py IMAGE.twg: the graph image and a test signal as C, in the sections the linker script places in flash.
+"""gen_image.py IMAGE.twg PLATFORM.h: the graph image and a test signal as C, in the sections the linker script places in flash.
 
 The signal: quiet noise, and from time to time a tone inside and outside of the filter's band. Integers alone, so that
 every computer makes the same.
@@ -31,6 +31,8 @@ def signal():
 
 def main():
     image = open(sys.argv[1], "rb").read()
+    with open(sys.argv[2], "w", encoding="ascii") as header:
+        header.write(f"#define MIN_PLATFORM 0x{int.from_bytes(image[40:44], 'little'):08X}u\n")
     samples = signal()
     print('#include "firmware/min_device/min_device.h"')
     print('__attribute__((section(".image.graph"), aligned(16))) const uint8_t min_image[] = {')

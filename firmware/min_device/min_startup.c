@@ -27,6 +27,7 @@ uint32_t min_static_ram(void)
     return (uint32_t)((uintptr_t)bss_end - (uintptr_t)data_start);
 }
 
+void reset_handler(void);
 void reset_handler(void)
 {
     for (uint32_t i = 0; data_start + i < data_end; i++) {

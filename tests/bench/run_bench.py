@@ -24,6 +24,15 @@ FIGURES = {
     "arc_stream": ("raw_tcp_blocks", amplifier_chain(7), ["--io", "audio_in_0=ramp", "--pace", "fast"]),
 }
 
+# What the scheduler adds to the kernels it calls: figures, their peers and limits (None: told, not held to).
+ENGINE = "engine"
+ENGINE_FIGURES = {
+    "engine_vs_direct": ("direct_calls_20_biquads_64_samples", 1.10),
+    "engine_vs_direct_8": ("direct_calls_20_biquads_8_samples", None),
+    "node_cost_flat": ("chain_of_10_nodes", 1.3),
+}
+ENGINE_ROUNDS = 31
+
 # The compiler against the limits it is held to: nodes of the small and the large graph, pairs, seconds, growth.
 COMPILE = "compile_scale"
 SMALL, LARGE, COMPILE_PAIRS, LIMIT_S, LIMIT_GROWTH = 1000, 10000, 9, 2.0, 1.5
@@ -89,6 +98,21 @@ def measure_compile(folder, cpu):
     return rows
 
 
+def measure_engine(cpu):
+    out = subprocess.run(["build/host/bench_engine", PLATFORM, str(ENGINE_ROUNDS)], check=True, stdout=subprocess.PIPE,
+                         text=True, preexec_fn=lambda: pin(cpu)).stdout
+    rows = {}
+    for line in out.splitlines():
+        name, *numbers = line.split()
+        ratio, low, high, node_ns, peer_ns = map(float, numbers)
+        peer, limit = ENGINE_FIGURES[name]
+        print(f"bench {name} ratio={ratio:.3f} value={node_ns:.6g} unit=ns_per_node peer={peer} "
+              f"spread={low:.3f}..{high:.3f}" + (f" limit={limit:g}" if limit else ""), flush=True)
+        rows[name] = {"ratio": ratio, "value": node_ns, "unit": "ns_per_node", "peer": peer, "peer_value": peer_ns,
+                      "spread": [low, high], "pairs": ENGINE_ROUNDS, "limit": limit}
+    return rows
+
+
 def machine(cpu):
     """What a reader must know to judge the figures. Ratios hold over changes of the clock, values do not."""
     def read(path):
@@ -105,7 +129,7 @@ def machine(cpu):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="", choices=["", *FIGURES, COMPILE])
+    parser.add_argument("--only", default="", choices=["", *FIGURES, COMPILE, ENGINE])
     a = parser.parse_args()
     cpu = max(os.sched_getaffinity(0))
     about = machine(cpu)
@@ -116,8 +140,9 @@ def main():
         with open(path) as f:
             kept = json.load(f)
     with tempfile.TemporaryDirectory() as folder:
-        for name in [a.only] if a.only else [*FIGURES, COMPILE]:
-            rows = measure_compile(folder, cpu) if name == COMPILE else {name: measure(name, folder, cpu)}
+        for name in [a.only] if a.only else [*FIGURES, COMPILE, ENGINE]:
+            rows = (measure_compile(folder, cpu) if name == COMPILE else
+                    measure_engine(cpu) if name == ENGINE else {name: measure(name, folder, cpu)})
             kept.update({row: dict(figures, machine=about) for row, figures in rows.items()})
     with open(path, "w") as f:
         json.dump(kept, f, indent=1)

@@ -37,6 +37,8 @@ static inline tw_server_cfg_t bench_cfg(void)
         .blob_bytes = 1 << 16,
         .probe_bytes = 4096,
         .max_subs = 4,
+        .max_probes = 2,
+        .capture_bytes = 4096,
         .txn_bytes = 1 << 16,
         .resume_ms = 1000,
         .open_role = TW_ROLE_ADMIN,

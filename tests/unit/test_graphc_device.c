@@ -255,7 +255,7 @@ static void described_types_compile_with_one_warning_each(void **state)
 #define TW_NODE_LATER(id, name) "arm_stream_" #name,
 #include "engine/node/nodes.def"
     };
-    assert_true(TW_COUNT(later) >= 17);
+    assert_true(TW_COUNT(later) >= 1);
     for (size_t i = 0; i < TW_COUNT(later); i++) {
         const tw_node_manifest_t *m = manifest_of(later[i]);
         if (m == NULL) {

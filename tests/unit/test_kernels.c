@@ -143,7 +143,7 @@ static void the_default_table_leaves_the_ports_entries_alone(void **state)
     tw_services_t svc = {.ctx = &seed, .mask = 1u << 31};
     tw_services_default(&svc);
     assert_ptr_equal(svc.ctx, &seed);
-    assert_int_equal(svc.mask, 1u << 31 | TW_SVC_DSP);
+    assert_int_equal(svc.mask, 1u << 31 | TW_SVC_DSP | tw_library_groups(tw_library()));
     assert_null(svc.run_script);
 }
 

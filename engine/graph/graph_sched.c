@@ -1,0 +1,355 @@
+/* graph_sched.c - the scheduler: one block of a graph.
+ *
+ *   IOs in -> [ pass over the nodes in order, run each that is ready; IOs out ] until a pass moves nothing
+ *
+ * A pass looks at the nodes whose bit in `awake` is set. A block begins with all of them; a node found not ready
+ * sleeps until somebody writes into its arcs or, when it waits for room, takes something out. So a graph of which
+ * little moves costs little, and the order of runs is that of looking at every node in every pass.
+ */
+#include "engine/graph/graph_priv.h"
+
+void sched_debug_script(tw_graph_t *g, uint32_t bit)
+{
+    const int64_t served = bit;
+    if ((g->debug_fields & bit) != 0 && g->n_scripts != 0) {
+        (void)tw_graph_run_script(g, 0, &served, 1, true, 0, NULL);
+    }
+}
+
+/* ---- the schedule ------------------------------------------------------------- */
+
+/* Nothing about the arc needs a rule of its own: data in a row, ready by the frame. */
+static bool ordinary(const tw_arc_t *a)
+{
+    return a->type < TW_ARC_MODULO && a->shares == NULL && a->flush == 0 && a->in_ready == a->in_frame &&
+           a->out_ready == a->out_frame;
+}
+
+static bool plain(const tw_graph_t *g, const tw_graph_node_t *n)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx; i++) {
+        all = all && n->refs[i].lock == 0 && ordinary(&g->arcs[n->refs[i].arc]);
+    }
+    return all && n->hqos == 0 && n->script < 0 && n->own_script < 0;
+}
+
+void tw_graph_bind(tw_graph_t *g, uint32_t node)
+{
+    const tw_graph_node_t *n = &g->nodes[node];
+    tw_graph_hot_t *h = &g->hot[n->pos];
+    h->run = n->desc->run;
+    h->inst = n->inst;
+    h->plain = plain(g, n);
+    h->single = h->plain && n->rx == 1 && n->tx == 1;
+    h->in = h->single ? &g->arcs[n->refs[0].arc] : NULL;
+    h->out = h->single ? &g->arcs[n->refs[1].arc] : NULL;
+}
+
+void sched_init(tw_graph_t *g)
+{
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        tw_graph_node_t *n = &g->nodes[i];
+        n->pos = (uint16_t)i;
+        g->hot[i] = (tw_graph_hot_t){.node = (uint16_t)i, .command = TW_CMD_RUN | n->command, .reruns = n->reruns};
+        tw_graph_bind(g, i);
+    }
+    for (uint32_t i = 0; i < g->n_arcs; i++) {
+        const tw_img_ends_t e = tw_img_ends(g->img, i);
+        g->arcs[i].from = e.from == TW_IMG_IO ? (uint16_t)TW_ARC_NOBODY : g->nodes[e.from].pos;
+        g->arcs[i].to = e.to == TW_IMG_IO ? (uint16_t)TW_ARC_NOBODY : g->nodes[e.to].pos;
+    }
+}
+
+/* ---- statistics ----------------------------------------------------------------- */
+
+static void took(tw_graph_hot_t *h, uint32_t cycles)
+{
+    const uint32_t avg16 = tw_gauge_get(&h->cycles_avg16), c = tw_min_u32(cycles, UINT32_MAX / 32);
+    const uint32_t now16 = avg16 == 0 ? 16 * c : avg16 - avg16 / 16 + c;
+    tw_gauge_set(&h->cycles_last, cycles);
+    tw_gauge_max(&h->cycles_max, cycles);
+    tw_gauge_set(&h->cycles_avg16, now16);
+    h->load_cycles += h->timed ? cycles : TW_LOAD_BLOCKS * c;
+}
+
+static uint32_t call_timed(tw_graph_t *g, tw_graph_hot_t *h, tw_xdm_t *x, uint32_t *state)
+{
+    const tw_port_t *p = g->env.port;
+    const uint32_t start = p->cycles(p->ctx);
+    const uint32_t err = h->run(h->command, h->inst, x, state);
+    took(h, p->cycles(p->ctx) - start);
+    return err;
+}
+
+static inline uint32_t call(tw_graph_t *g, tw_graph_hot_t *h, tw_xdm_t *x, uint32_t *state)
+{
+    g->current = h->node;
+    h->block_runs++;
+    tw_gauge_add(&h->runs, 1);
+    return g->timing || h->timed ? call_timed(g, h, x, state) : h->run(h->command, h->inst, x, state);
+}
+
+uint32_t sched_call(tw_graph_t *g, tw_graph_hot_t *h, tw_xdm_t *x, uint32_t *state)
+{
+    return call(g, h, x, state);
+}
+
+/* Each block tells the loads of a part of the nodes, so that no block pays for all. */
+static void tell_loads(tw_graph_t *g)
+{
+    const uint64_t part = g->block % TW_LOAD_BLOCKS;
+    const uint32_t to = (uint32_t)((part + 1) * g->n_nodes / TW_LOAD_BLOCKS);
+    for (uint32_t i = (uint32_t)(part * g->n_nodes / TW_LOAD_BLOCKS); i < to; i++) {
+        tw_graph_hot_t *h = &g->hot[i];
+        tw_gauge_set(&g->nodes[h->node].load_cycles, h->load_cycles / TW_LOAD_BLOCKS);
+        h->load_cycles = 0;
+        h->timed = tw_gauge_get(&h->cycles_avg16) >= 16u * TW_TIMED_CYCLES;
+    }
+}
+
+/* Smoothed over about 16 blocks: steady enough to read, quick enough to see a change. */
+static void smooth(tw_gauge_t *load, uint32_t now)
+{
+    const uint32_t old = tw_gauge_get(load);
+    tw_gauge_set(load, now >= old ? old + (now - old + 15) / 16 : old - (old - now + 15) / 16);
+}
+
+/* ---- the short path --------------------------------------------------------------- */
+
+/* Transmit arcs first: making room may move the data of an arc that comes back to this node. */
+static inline tw_xdm_t offer_room(tw_arc_t *a)
+{
+    uint8_t *room = tw_arc_room(a, a->in_frame);
+    return (tw_xdm_t){room, tw_arc_whole(tw_arc_tail(a), a->in_frame)};
+}
+
+static inline tw_xdm_t offer_data(tw_arc_t *a)
+{
+    return (tw_xdm_t){a->buf + tw_gauge_get(&a->read), tw_arc_available(a)};
+}
+
+/* What a node says it used is believed as far as it was offered, which the arc still tells: only the node's own run
+ * moves it meanwhile. @return bytes moved */
+static inline uint32_t take_data(tw_graph_t *g, tw_arc_t *a, uint32_t bytes)
+{
+    const uint32_t n = tw_min_u32(bytes, tw_arc_available(a));
+    tw_arc_consume(a, n);
+    sched_consumed(g, a);
+    return n;
+}
+
+static inline uint32_t take_room(tw_graph_t *g, tw_arc_t *a, uint32_t bytes)
+{
+    const uint32_t n = tw_min_u32(bytes, tw_arc_whole(tw_arc_tail(a), a->in_frame));
+    flow_wrote(g, a, a->buf + tw_gauge_get(&a->write), n);
+    return n;
+}
+
+static inline bool has_data(const tw_arc_t *a)
+{
+    return tw_arc_fill(a) >= a->out_frame;
+}
+
+static inline bool has_room(tw_arc_t *a)
+{
+    const bool room = tw_arc_free(a) >= a->in_frame;
+    a->blocked |= !room;
+    return room;
+}
+
+static bool plain_ready(tw_graph_t *g, const tw_graph_hot_t *h)
+{
+    const tw_graph_node_t *n = &g->nodes[h->node];
+    for (uint32_t i = 0; i < n->rx; i++) {
+        if (!has_data(&g->arcs[n->refs[i].arc])) {
+            return false;
+        }
+    }
+    for (uint32_t i = n->rx; i < (uint32_t)n->rx + n->tx; i++) {
+        if (!has_room(&g->arcs[n->refs[i].arc])) {
+            return false;
+        }
+    }
+    return h->block_runs < TW_MAX_BLOCK_RUNS;
+}
+
+static uint32_t run_plain(tw_graph_t *g, tw_graph_hot_t *h, uint32_t *state)
+{
+    const tw_graph_node_t *n = &g->nodes[h->node];
+    const uint32_t rx = n->rx, all = rx + n->tx;
+    tw_xdm_t x[TW_MAX_NODE_ARCS];
+    uint32_t moved = 0;
+    for (uint32_t i = rx; i < all; i++) {
+        x[i] = offer_room(&g->arcs[n->refs[i].arc]);
+    }
+    for (uint32_t i = 0; i < rx; i++) {
+        x[i] = offer_data(&g->arcs[n->refs[i].arc]);
+    }
+    const uint32_t err = call(g, h, x, state);
+    if (err != 0) {
+        node_error(g, h->node, err);
+    }
+    for (uint32_t i = 0; i < rx; i++) {
+        moved += take_data(g, &g->arcs[n->refs[i].arc], x[i].bytes);
+    }
+    for (uint32_t i = rx; i < all; i++) {
+        moved += take_room(g, &g->arcs[n->refs[i].arc], x[i].bytes);
+    }
+    return moved;
+}
+
+/* ---- one arc in, one out: most nodes of most graphs --------------------------------- */
+
+/* An empty buffer begins anew at its start: no data to move. */
+static inline uint32_t make_room(tw_arc_t *a, uint32_t write)
+{
+    if (a->cap - write < a->in_frame) {
+        tw_arc_realign(a);
+        return tw_gauge_get(&a->write);
+    }
+    return write;
+}
+
+static inline void end_single(tw_graph_t *g, const tw_graph_hot_t *h, uint32_t used, uint32_t made)
+{
+    tw_arc_t *in = h->in, *out = h->out;
+    tw_arc_consume(in, used);
+    sched_consumed(g, in);
+    if (out->taps != NULL || out->last != NULL || out->task != NULL) {
+        flow_wrote(g, out, out->buf + tw_gauge_get(&out->write), made);
+    } else if (made != 0) {
+        tw_arc_advance(out, made);
+        out->stamp_us = g->now_us;
+        sched_wake(g, out->to);
+    }
+}
+
+/* The indexes are read once: they are atomic, so the compiler may not keep them. @return false: it was not ready */
+static inline bool run_single(tw_graph_t *g, tw_graph_hot_t *h, uint32_t *moved, uint32_t *state)
+{
+    tw_arc_t *in = h->in, *out = h->out;
+    const uint32_t read = tw_gauge_get(&in->read), fill = tw_gauge_get(&in->write) - read;
+    const uint32_t full = tw_gauge_get(&out->write) - tw_gauge_get(&out->read);
+    if (fill < in->out_frame || h->block_runs >= TW_MAX_BLOCK_RUNS) {
+        return false;
+    }
+    if (out->cap - full < out->in_frame) {
+        out->blocked = true;
+        return false;
+    }
+    const uint32_t write = make_room(out, tw_gauge_get(&out->write));
+    const uint32_t data = tw_arc_whole(fill, in->out_frame), room = tw_arc_whole(out->cap - write, out->in_frame);
+    /* an arc from the node to itself may just have moved its data */
+    tw_xdm_t x[2] = {{in->buf + (in == out ? tw_gauge_get(&in->read) : read), data}, {out->buf + write, room}};
+    const uint32_t err = call(g, h, x, state);
+    if (err != 0) {
+        node_error(g, h->node, err);
+    }
+    const uint32_t used = tw_min_u32(x[0].bytes, data), made = tw_min_u32(x[1].bytes, room);
+    *moved += used + made;
+    end_single(g, h, used, made);
+    return true;
+}
+
+/* @return false: it is not ready any more, or was not; *moved grows by what it moved */
+static inline bool serve_single(tw_graph_t *g, tw_graph_hot_t *h, uint32_t *moved)
+{
+    uint32_t state = TW_NODE_DONE;
+    bool ran = run_single(g, h, moved, &state);
+    for (uint32_t k = 0; ran && state == TW_NODE_RERUN && k < h->reruns; k++) {
+        state = TW_NODE_DONE;
+        ran = run_single(g, h, moved, &state);
+    }
+    return ran && tw_arc_fill(h->in) >= h->in->out_frame;
+}
+
+static bool serve_plain(tw_graph_t *g, tw_graph_hot_t *h, uint32_t *moved)
+{
+    for (uint32_t k = 0; plain_ready(g, h); k++) {
+        uint32_t state = TW_NODE_DONE;
+        *moved += run_plain(g, h, &state);
+        if (state != TW_NODE_RERUN || k >= h->reruns) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- a block ---------------------------------------------------------------------- */
+
+/* @return false: it is not ready now */
+static inline bool serve(tw_graph_t *g, tw_graph_hot_t *h, bool short_path, uint32_t *moved)
+{
+    /* a driver sending from the arc pins it: only the long way knows */
+    if (short_path && h->single && !h->out->special) {
+        return serve_single(g, h, moved);
+    }
+    if (short_path && h->plain) {
+        return serve_plain(g, h, moved);
+    }
+    if (!node_ready(g, h)) {
+        return false;
+    }
+    *moved += node_run(g, h);
+    return true;
+}
+
+/* Bits that are set behind the place the pass has come to are of this pass, others of the next. @return something
+ * moved */
+static bool pass(tw_graph_t *g)
+{
+    const bool short_path = (g->debug_fields & (DBG_BEFORE | DBG_AFTER)) == 0;
+    const uint32_t words = sched_words(g->n_nodes);
+    bool any = false;
+    for (uint32_t w = 0; w < words; w++) {
+        uint32_t ahead = UINT32_MAX;
+        while ((g->awake[w] & ahead) != 0) {
+            const uint32_t bit = tw_low_bit(g->awake[w] & ahead);
+            uint32_t moved = 0;
+            ahead = UINT32_MAX << bit << 1;
+            if (!serve(g, &g->hot[32 * w + bit], short_path, &moved)) {
+                g->awake[w] &= ~(1u << bit);
+            }
+            any |= moved != 0;
+        }
+    }
+    return any;
+}
+
+static void begin_block(tw_graph_t *g, uint64_t tick)
+{
+    const uint32_t words = sched_words(g->n_nodes);
+    g->tick = tick;
+    g->now_us = g->env.port->now_us(g->env.port->ctx);
+    g->block++;
+    g->timing = g->block % TW_LOAD_BLOCKS == 1;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        g->hot[i].block_runs = 0;
+    }
+    for (uint32_t w = 0; w < words; w++) {
+        g->awake[w] = UINT32_MAX;
+    }
+    if (g->n_nodes % 32 != 0) {
+        g->awake[words - 1] = (1u << g->n_nodes % 32) - 1;
+    }
+}
+
+void tw_graph_block(tw_graph_t *g, uint64_t tick)
+{
+    const uint32_t start = g->env.port->cycles(g->env.port->ctx);
+    begin_block(g, tick);
+    sched_debug_script(g, DBG_START);
+    task_block(g);
+    flow_ios_in(g);
+    bool moved = true;
+    while (moved) {
+        moved = pass(g);
+        /* after each pass: an output arc of one frame must not hold up a block of several */
+        moved |= flow_ios_out(g);
+        sched_debug_script(g, DBG_LOOP);
+    }
+    sched_debug_script(g, DBG_RETURN);
+    tell_loads(g);
+    smooth(&g->load_cycles, g->env.port->cycles(g->env.port->ctx) - start);
+}
