@@ -71,6 +71,7 @@ typedef struct tw_graph_node {
     int16_t own_script; /* code of a script node, -1 none */
     uint16_t pos;       /* place in the schedule: its tw_graph_hot_t */
     bool failed;        /* its first error was told */
+    tw_gauge_t touched; /* a script of this graph has set a parameter of it, or RESET it */
     tw_gauge_t errors;
     tw_gauge_t load_cycles; /* of a block, mean of the last TW_LOAD_BLOCKS */
 } tw_graph_node_t;
