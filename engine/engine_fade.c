@@ -260,6 +260,8 @@ void fade_init(fade_side_t *s, const tw_board_t *real)
 {
     *s = (fade_side_t){.board = *real, .real = real};
     s->board.ctx = s;
+    s->board.io = real->io != NULL ? side_io : NULL;
+    s->board.flush = real->flush != NULL ? side_flush : NULL;
     s->board.read = side_read;
     s->board.write = side_write;
     s->board.io = real->io != NULL ? side_io : NULL;

@@ -31,6 +31,10 @@ typedef enum tw_op {
     OP_ARMED,
     OP_CONFIRM,
     OP_REVERT,
+    OP_SHADOW,
+    OP_SHADOW_SET,
+    OP_SHADOW_READ,
+    OP_SHADOW_DROP,
 } tw_op_t;
 
 /* A command as it lies in the queue; `n` bytes of data follow. */
@@ -56,29 +60,29 @@ typedef struct reply {
     uint32_t bytes;
 } reply_t;
 
-/* engine_shadow.c: parameters as the control side knows them */
+/* engine_values.c: parameters as the control side knows them */
 enum { DRAFT_UNKNOWN = 1, DRAFT_KNOWN = 2 };
-typedef struct shadow {
+typedef struct values {
     uint32_t *at;                  /* of each node's block, NULL: no memory for any of it */
     uint8_t *now, *draft, *before; /* published; with the open group; before the armed group */
     uint8_t *known, *drafted;      /* per node */
-} shadow_t;
+} values_t;
 
 typedef struct slot {
     uint8_t *mem;
     tw_graph_t graph;
     uint32_t *versions; /* of each node's parameters; control side */
+    uint32_t image;     /* number of the image primed in it, for recordings */
     uint32_t *asked,
         *noted;     /* number of the last armed group that touched the node: counted by control, saved by engine */
     uint8_t *value; /* two saved nodes: for putting parameters back */
     uint32_t value_bytes;
     bool live; /* its nodes were RESET and not yet STOPped */
-    shadow_t shadow;
+    values_t values;
     fade_side_t side;
     tw_arena_t rest;       /* what the graph left of the slot */
     size_t rest_mark;      /* of it, without the plan of a swap */
     tw_graph_carry_t plan; /* what it takes over from the graph before */
-    uint32_t image;        /* number of the image primed in it, for recordings */
 } slot_t;
 
 #define OP_SWAP_CARRY 2, 1 /* of cmd_t.b: tw_carry_t */
@@ -96,6 +100,14 @@ typedef struct undo {
     uint32_t number; /* of the armed group, for slot_t.noted */
     bool recording;
 } undo_t;
+
+/* A shadow and its piece of the pool. */
+typedef struct shadow_slot {
+    tw_shadow_t shadow; /* the engine's while `used` and not `gone` */
+    bool used;          /* control */
+    uint32_t at, bytes; /* in the pool */
+    _Atomic uint32_t gone;
+} shadow_slot_t;
 
 #define TW_ARC_READ_MAX 4096u
 enum { NO_SLOT = -1 };
@@ -131,6 +143,8 @@ struct tw_engine {
     _Atomic uint32_t reverts;      /* by themselves: stored after the four above */
     _Atomic uint32_t scripts_done; /* replacements of scripts applied or refused */
     tw_gauge_t state, late, events_lost;
+    shadow_slot_t shadows[TW_MAX_SHADOWS];
+    uint8_t *shadow_pool;
     tw_ring_t replies, events;
     tw_recorder_t *_Atomic recorder; /* control sets it, the engine looks once a tick */
     struct {
@@ -150,6 +164,7 @@ struct tw_engine {
         uint32_t images;  /* primed so far */
         uint32_t scripts; /* replacements of scripts published */
         bool from_events; /* where the reply handed out came from */
+        bool overload;    /* a replay says so */
     } c;
     struct {
         tw_graph_t *graph;
@@ -161,7 +176,7 @@ struct tw_engine {
         uint32_t hot;        /* blocks in a row that took too long */
         tw_probe_t *watches; /* probes that a script fires */
         tw_recorder_t *rec;  /* that records now, NULL none */
-        tw_port_t rec_port;  /* what a graph that is recorded sees instead of cfg.port and cfg.board */
+        tw_port_t rec_port;  /* what graphs see instead of cfg.port and cfg.board */
         tw_board_t rec_board;
     } e;
     undo_t undo;
@@ -196,8 +211,6 @@ void engine_apply(tw_engine_t *e, const cmd_t *c, tw_err_t refused);
 /* engine_swap.c: engine side */
 void swap_apply(tw_engine_t *e, const cmd_t *c);
 void swap_run_block(tw_engine_t *e);
-/** A swap that carries nothing over and does not fade. */
-bool swap_is_plain(const cmd_t *c);
 /** Nothing waits to be confirmed any more. */
 void swap_disarm(tw_engine_t *e);
 
@@ -215,16 +228,16 @@ void engine_tell_where(tw_engine_t *e);
 /** Control: bytes the undo of a command takes more; 0 when the open group is not armed. */
 uint32_t undo_need(tw_engine_t *e, const cmd_t *c);
 
-/* engine_shadow.c: control side */
-void shadow_build(slot_t *s, tw_arena_t *arena);
+/* engine_values.c: control side */
+void values_build(slot_t *s, tw_arena_t *arena);
 /** Parameters go over to the graph swapped in, as its plan says. */
-void shadow_carry(slot_t *s, const slot_t *old);
+void values_carry(slot_t *s, const slot_t *old);
 /** A command was put into the open group. */
-void shadow_put(tw_engine_t *e, const cmd_t *c, const uint8_t *value);
+void values_put(tw_engine_t *e, const cmd_t *c, const uint8_t *value);
 /** The group was published (keep), or dropped. */
-void shadow_settle(slot_t *s, const cmd_t *c, bool armed, bool keep);
+void values_settle(slot_t *s, const cmd_t *c, bool armed, bool keep);
 /** The armed group of this number goes back. */
-void shadow_revert(slot_t *s, uint32_t number);
+void values_revert(slot_t *s, uint32_t number);
 
 /* engine_queue.c */
 #define NO_REPLY UINT32_MAX
@@ -244,17 +257,24 @@ void probe_flow(tw_engine_t *e, uint32_t arc, int64_t full);
 /** Run the scripts that fire probes; after a block. */
 void probe_scripts(tw_engine_t *e);
 
+/* engine_shadow.c: engine side */
+void shadow_apply(tw_engine_t *e, const cmd_t *c);
+/** It never began: its graph went. */
+void shadow_refused(tw_engine_t *e, const cmd_t *c);
+/** All of a graph end. */
+void shadow_leave(tw_engine_t *e, tw_graph_t *g);
+
 /* engine_record.c: engine side */
 /** Before commands apply: begin or end what was asked for. */
 void record_look(tw_engine_t *e);
 /** A command is about to apply. */
 void record_command(tw_engine_t *e, const cmd_t *c);
-/** The graph that runs was changed. */
-void record_graph(tw_engine_t *e);
-/** Something happens that a recording cannot hold: it ends before it. */
-void record_end(tw_engine_t *e);
+/** Port and board for graphs, which note what passes while something is recorded. */
+void record_init(tw_engine_t *e);
 void record_block(tw_engine_t *e);
 void record_block_end(tw_engine_t *e);
+/** The block took too long and what waits to be confirmed is taken back. */
+void record_overload(tw_engine_t *e, uint32_t permille);
 /** A script ran for a probe, after the block. */
 void record_run(tw_engine_t *e, uint32_t script, const int64_t *args, uint32_t n);
 

@@ -58,7 +58,7 @@ tw_err_t engine_put(tw_engine_t *e, const cmd_t *head, const void *data, uint32_
     c->room = room;
     c->generation = (uint16_t)e->c.group_generation;
     e->c.arm_need += need;
-    shadow_put(e, head, data);
+    values_put(e, head, data);
     if (head->n != 0 && data != NULL) {
         memcpy(c + 1, data, head->n);
     }
@@ -220,13 +220,13 @@ static void account_group(tw_engine_t *e)
     for (uint32_t pos = e->c.start; pos != e->c.put;) {
         const cmd_t *c = cmd_at(e, pos);
         if (view != NO_SLOT) {
-            shadow_settle(&e->slots[view], c, armed, true);
+            values_settle(&e->slots[view], c, armed, true);
         }
         if (c->op == OP_REVERT && view != NO_SLOT) {
-            shadow_revert(&e->slots[view], e->c.arms);
+            values_revert(&e->slots[view], e->c.arms);
         }
         if (c->op == OP_SWAP && view != NO_SLOT && tw_bits(c->b, OP_SWAP_CARRY) == TW_CARRY_PARAMS) {
-            shadow_carry(&e->slots[c->a], &e->slots[view]);
+            values_carry(&e->slots[c->a], &e->slots[view]);
         }
         if (c->op == OP_SWAP || c->op == OP_UNLOAD || c->op == OP_ROLLBACK) {
             view = c->op == OP_SWAP ? (int)c->a : c->op == OP_UNLOAD ? NO_SLOT : 1 - view;
@@ -361,7 +361,7 @@ static void drop_drafts(tw_engine_t *e)
         for (size_t i = 0; i < TW_COUNT(e->slots); i++) {
             slot_t *s = &e->slots[i];
             if (s->live && (c->op == OP_PARAM || c->op == OP_PRESET) && c->a < s->graph.n_nodes) {
-                shadow_settle(s, c, false, false);
+                values_settle(s, c, false, false);
             }
         }
     }

@@ -1,151 +1,198 @@
-/* engine_shadow.c - what the control side knows of parameters: the whole of a node's values, before anything is
- * applied.
+/* engine_shadow.c - shadows of nodes: pieces of one pool, begun and ended at boundaries.
  *
- * A value alone may be fine and wrong together with the others (a filter's post_shift and coefficients). Nodes whose
- * type looks at relations have their index-256 block here twice: as it will be once all that was published is applied,
- * and with the open group on top. Both follow what is put; the engine is never asked. What other hands change (a
- * script that sets a parameter) is not followed: such a node is *unknown*, and judged value by value as before.
+ *   free --put_shadow--> used --applied--> on the graph's list --drop, or the graph leaves--> gone --> free
+ *
+ * The control side hands out slots and memory; `gone` is the engine's word that it touches neither any more.
  */
 #include "engine/engine_priv.h"
 
-typedef struct block {
-    uint8_t *now, *draft;
-    uint32_t bytes;
-} block_t;
+/* ---- control side ------------------------------------------------------------------ */
 
-static bool has_block(const tw_graph_node_t *n)
+static bool in_use(shadow_slot_t *s)
 {
-    return n->desc->validate != NULL && n->own_script < 0 && tw_param_bytes(n->desc, n->fmt, TW_TAG_ALL) != 0;
-}
-
-static bool sets(const cmd_t *c)
-{
-    return c->op == OP_PARAM || c->op == OP_PRESET;
-}
-
-static block_t block_of(const slot_t *s, uint32_t node)
-{
-    const shadow_t *h = &s->shadow;
-    if (h->at == NULL) {
-        return (block_t){0};
+    if (s->used && atomic_load_explicit(&s->gone, memory_order_acquire) != 0) {
+        s->used = false;
     }
-    const uint32_t bytes = h->at[node + 1] - h->at[node];
-    return (block_t){h->now + h->at[node], h->draft + h->at[node], bytes};
+    return s->used;
 }
 
-static bool known(const slot_t *s, uint32_t node)
+/* First place after `from` where `bytes` fit in front of the next piece; cfg.shadow_bytes: none. *gap: room there. */
+static uint32_t next_gap(tw_engine_t *e, uint32_t from, uint32_t *gap)
 {
-    return s->shadow.known[node] != 0 && tw_gauge_get(&s->graph.nodes[node].touched) == 0;
-}
-
-void shadow_build(slot_t *s, tw_arena_t *arena)
-{
-    tw_graph_t *g = &s->graph;
-    const size_t mark = arena->used;
-    shadow_t h = {.at = tw_arena_take(arena, (g->n_nodes + 1) * sizeof *h.at, _Alignof(uint32_t))};
-    h.known = tw_arena_take(arena, g->n_nodes, 1);
-    h.drafted = tw_arena_take(arena, g->n_nodes, 1);
-    uint32_t bytes = 0;
-    for (uint32_t i = 0; h.at != NULL && i < g->n_nodes; i++) {
-        h.at[i] = bytes;
-        bytes += has_block(&g->nodes[i]) ? tw_param_bytes(g->nodes[i].desc, g->nodes[i].fmt, TW_TAG_ALL) : 0;
-        h.at[i + 1] = bytes;
-    }
-    h.now = tw_arena_take(arena, bytes, 8);
-    h.draft = tw_arena_take(arena, bytes, 8);
-    h.before = tw_arena_take(arena, bytes, 8);
-    if (h.at == NULL || h.known == NULL || h.drafted == NULL || h.now == NULL || h.draft == NULL || h.before == NULL) {
-        arena->used = mark; /* a small device does without */
-        s->shadow = (shadow_t){0};
-        return;
-    }
-    s->shadow = h;
-    memset(h.drafted, 0, g->n_nodes);
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
-        uint32_t n = h.at[i + 1] - h.at[i];
-        h.known[i] = n != 0 && tw_graph_get_param(g, i, TW_TAG_ALL, h.now + h.at[i], &n) == TW_OK;
-    }
-}
-
-void shadow_carry(slot_t *s, const slot_t *old)
-{
-    for (uint32_t i = 0; s->plan.nodes != NULL && s->shadow.at != NULL && i < s->graph.n_nodes; i++) {
-        const uint32_t f = s->plan.nodes[i];
-        if (f == TW_CARRY_NEW || block_of(s, i).bytes == 0) {
-            continue;
-        }
-        s->shadow.known[i] = old->shadow.at != NULL && known(old, f);
-        if (s->shadow.known[i] != 0) {
-            memcpy(block_of(s, i).now, block_of(old, f).now, block_of(s, i).bytes);
+    uint32_t end = e->cfg.shadow_bytes;
+    bool moved = true;
+    while (moved) {
+        moved = false;
+        for (uint32_t i = 0; i < TW_MAX_SHADOWS; i++) {
+            const shadow_slot_t *s = &e->shadows[i];
+            if (s->used && s->at <= from && from < s->at + s->bytes) {
+                from = s->at + s->bytes;
+                moved = true;
+            }
         }
     }
+    for (uint32_t i = 0; i < TW_MAX_SHADOWS; i++) {
+        const shadow_slot_t *s = &e->shadows[i];
+        end = s->used && s->at >= from ? tw_min_u32(end, s->at) : end;
+    }
+    *gap = end - from;
+    return from;
 }
 
-static bool agrees(const slot_t *s, uint32_t node, tw_fault_t *fault)
+/* The first gap that is large enough, else the largest. */
+static uint32_t find_gap(tw_engine_t *e, uint32_t bytes, uint32_t *room)
 {
-    const tw_graph_node_t *n = &s->graph.nodes[node];
-    const block_t b = block_of(s, node);
-    return n->desc->validate(n->fmt, TW_TAG_ALL, b.draft, b.bytes, fault) == TW_OK;
-}
-
-void shadow_put(tw_engine_t *e, const cmd_t *c, const uint8_t *value)
-{
-    slot_t *s = e->c.group_view != NO_SLOT ? &e->slots[e->c.group_view] : NULL;
-    const block_t b = s != NULL && sets(c) ? block_of(s, c->a) : (block_t){0};
-    if (b.bytes == 0) {
-        return;
+    uint32_t at = 0, gap, best = 0;
+    *room = 0;
+    for (uint32_t i = 0; i < TW_MAX_SHADOWS; i++) {
+        (void)in_use(&e->shadows[i]);
     }
-    if (!s->shadow.drafted[c->a]) {
-        memcpy(b.draft, b.now, b.bytes);
-        s->shadow.drafted[c->a] = known(s, c->a) ? DRAFT_KNOWN : DRAFT_UNKNOWN;
-    }
-    if (c->op == OP_PARAM) {
-        tw_graph_params_overlay(&s->graph.nodes[c->a], c->b, value, c->n, b.draft);
-    } else {
-        const bool told = tw_graph_preset_block(&s->graph, c->a, c->b, s->rest, b.draft, b.bytes);
-        s->shadow.drafted[c->a] = told ? DRAFT_KNOWN : DRAFT_UNKNOWN;
-    }
-}
-
-void shadow_settle(slot_t *s, const cmd_t *c, bool armed, bool keep)
-{
-    const block_t b = sets(c) ? block_of(s, c->a) : (block_t){0};
-    tw_fault_t unused;
-    if (b.bytes == 0 || !s->shadow.drafted[c->a]) {
-        return;
-    }
-    if (keep && armed) {
-        memcpy(s->shadow.before + (b.now - s->shadow.now), b.now, b.bytes);
-    }
-    if (keep) { /* the node puts back what does not agree, at a block nobody can name here */
-        s->shadow.known[c->a] = s->shadow.drafted[c->a] == DRAFT_KNOWN && agrees(s, c->a, &unused);
-        memcpy(b.now, b.draft, b.bytes);
-    }
-    s->shadow.drafted[c->a] = 0;
-}
-
-void shadow_revert(slot_t *s, uint32_t number)
-{
-    for (uint32_t i = 0; s->shadow.at != NULL && i < s->graph.n_nodes; i++) {
-        const block_t b = block_of(s, i);
-        if (b.bytes != 0 && s->asked[i] == number) {
-            memcpy(b.now, s->shadow.before + (b.now - s->shadow.now), b.bytes);
+    do {
+        at = next_gap(e, at, &gap);
+        if (gap > *room) {
+            *room = gap;
+            best = at;
         }
-    }
+        at += gap;
+    } while (*room < bytes && at < e->cfg.shadow_bytes);
+    return best;
 }
 
-tw_err_t tw_engine_check_group(tw_engine_t *e, uint32_t *node, tw_fault_t *fault)
+uint32_t tw_engine_shadow_room(tw_engine_t *e)
 {
-    const slot_t *s = e->c.group_view != NO_SLOT ? &e->slots[e->c.group_view] : NULL;
-    *fault = (tw_fault_t){0};
-    for (uint32_t pos = e->c.start; s != NULL && pos != e->c.put;) {
-        const cmd_t *c = cmd_at(e, pos);
-        pos = (pos + c->bytes) & TW_WORD_POS_MASK;
-        if (sets(c) && c->a < s->graph.n_nodes && block_of(s, c->a).bytes != 0 &&
-            s->shadow.drafted[c->a] == DRAFT_KNOWN && !agrees(s, c->a, fault)) {
-            *node = c->a;
-            return fault->err;
-        }
+    uint32_t room;
+    (void)find_gap(e, UINT32_MAX, &room);
+    return room;
+}
+
+static shadow_slot_t *slot_of(tw_engine_t *e, uint32_t shadow)
+{
+    return shadow < TW_MAX_SHADOWS && in_use(&e->shadows[shadow]) ? &e->shadows[shadow] : NULL;
+}
+
+static tw_err_t take_slot(tw_engine_t *e, uint32_t need, uint32_t *shadow, uint32_t *bytes)
+{
+    uint32_t room, i = 0;
+    const uint32_t at = find_gap(e, need, &room);
+    while (i < TW_MAX_SHADOWS && e->shadows[i].used) {
+        i++;
     }
+    if (i == TW_MAX_SHADOWS) {
+        return TW_E_SHADOW_NONE;
+    }
+    *bytes = need;
+    if (need > room) {
+        *bytes = need - room;
+        return TW_E_NOMEM;
+    }
+    *shadow = i;
+    e->shadows[i] = (shadow_slot_t){.at = at, .bytes = need};
     return TW_OK;
+}
+
+tw_err_t tw_engine_put_shadow(tw_engine_t *e, uint32_t token, uint32_t node, uint64_t skip, uint32_t *shadow,
+                              uint32_t *bytes)
+{
+    const tw_graph_t *g = engine_view(e);
+    uint32_t need;
+    *bytes = 0;
+    if (g == NULL || node >= g->n_nodes) {
+        return g == NULL ? TW_E_NO_GRAPH : TW_E_PARAM_NODE;
+    }
+    TW_TRY(tw_shadow_need(g, node, &need));
+    TW_TRY(take_slot(e, need, shadow, bytes));
+    shadow_slot_t *s = &e->shadows[*shadow];
+    s->shadow.node = node;
+    s->shadow.mem = e->shadow_pool + s->at;
+    s->shadow.skip = skip;
+    const cmd_t c = {.op = OP_SHADOW, .token = token, .a = *shadow};
+    TW_TRY(engine_put(e, &c, NULL, on_token(token)));
+    s->used = true;
+    return TW_OK;
+}
+
+tw_err_t tw_engine_put_shadow_param(tw_engine_t *e, uint32_t token, uint32_t shadow, uint32_t index,
+                                    const uint8_t *value, uint32_t bytes)
+{
+    const cmd_t c = {.op = OP_SHADOW_SET, .token = token, .a = shadow, .b = index, .n = bytes};
+    return slot_of(e, shadow) == NULL ? TW_E_SHADOW_NONE : engine_put(e, &c, value, on_token(token));
+}
+
+tw_err_t tw_engine_put_shadow_read(tw_engine_t *e, uint32_t token, uint32_t shadow, bool restart)
+{
+    const cmd_t c = {.op = OP_SHADOW_READ, .token = token, .a = shadow, .b = restart};
+    return slot_of(e, shadow) == NULL ? TW_E_SHADOW_NONE : engine_put(e, &c, NULL, sizeof(tw_shadow_sums_t));
+}
+
+tw_err_t tw_engine_put_shadow_drop(tw_engine_t *e, uint32_t token, uint32_t shadow)
+{
+    const cmd_t c = {.op = OP_SHADOW_DROP, .token = token, .a = shadow};
+    return slot_of(e, shadow) == NULL ? TW_E_SHADOW_NONE : engine_put(e, &c, NULL, on_token(token));
+}
+
+/* ---- engine side ----------------------------------------------------------------------- */
+
+static void let_go(shadow_slot_t *s)
+{
+    atomic_store_explicit(&s->gone, 1, memory_order_release);
+}
+
+void shadow_refused(tw_engine_t *e, const cmd_t *c)
+{
+    let_go(&e->shadows[c->a]);
+}
+
+void shadow_leave(tw_engine_t *e, tw_graph_t *g)
+{
+    for (uint32_t i = 0; i < TW_MAX_SHADOWS; i++) {
+        shadow_slot_t *s = &e->shadows[i];
+        for (const tw_shadow_t *k = g->shadows; k != NULL; k = k->next) {
+            if (k == &s->shadow) {
+                tw_shadow_stop(g, &s->shadow);
+                let_go(s);
+                break;
+            }
+        }
+    }
+}
+
+static tw_err_t apply(tw_engine_t *e, const cmd_t *c, shadow_slot_t *s)
+{
+    tw_graph_t *g = e->e.graph;
+    tw_err_t err = TW_OK;
+    if (c->op == OP_SHADOW) {
+        err = tw_shadow_start(g, &s->shadow);
+        if (err != TW_OK) {
+            let_go(s);
+        }
+    } else if (atomic_load_explicit(&s->gone, memory_order_relaxed) != 0) {
+        err = TW_E_SHADOW_NONE;
+    } else if (c->op == OP_SHADOW_SET) {
+        err = tw_shadow_set(g, &s->shadow, c->b, (const uint8_t *)(c + 1), c->n);
+    } else {
+        tw_shadow_stop(g, &s->shadow);
+        let_go(s);
+    }
+    return err;
+}
+
+void shadow_apply(tw_engine_t *e, const cmd_t *c)
+{
+    shadow_slot_t *s = &e->shadows[c->a];
+    if (c->op == OP_SHADOW_READ) {
+        const bool there = atomic_load_explicit(&s->gone, memory_order_relaxed) == 0;
+        reply_t *r = reply_begin(e, c, there ? TW_OK : TW_E_SHADOW_NONE, there ? sizeof s->shadow.sums : 0);
+        if (there) {
+            memcpy(reply_data(r), &s->shadow.sums, sizeof s->shadow.sums);
+        }
+        if (there && c->b != 0) {
+            memset(&s->shadow.sums, 0, sizeof s->shadow.sums);
+        }
+        reply_send(e, r);
+        return;
+    }
+    const tw_err_t err = apply(e, c, s);
+    if (c->room != 0) {
+        reply_send(e, reply_begin(e, c, err, 0));
+    }
 }

@@ -122,7 +122,7 @@ tw_err_t tw_engine_put_keep(tw_engine_t *e, uint32_t token)
 static void follow_reverts(tw_engine_t *e, uint32_t reverts)
 {
     if (reverts != e->c.reverts && e->c.view != NO_SLOT) {
-        shadow_revert(&e->slots[e->c.view], e->c.arms);
+        values_revert(&e->slots[e->c.view], e->c.arms);
     }
     e->c.reverts = reverts;
 }
@@ -199,6 +199,7 @@ static void stop_fade(tw_engine_t *e)
 static void become(tw_engine_t *e, int slot, int kept)
 {
     if (e->e.graph != NULL) {
+        shadow_leave(e, e->e.graph);
         silence(e->e.graph);
         if (!e->e.fading) {
             tw_graph_ios_stop(e->e.graph);
@@ -212,21 +213,16 @@ static void become(tw_engine_t *e, int slot, int kept)
     e->e.watches = NULL;
     if (e->e.graph != NULL) {
         e->e.graph->env.host = engine_host(e);
+        e->e.graph->env.port = &e->e.rec_port; /* until now the control side's, who must not write to the recording */
         if (e->cfg.board->adopt != NULL) {
             e->cfg.board->adopt(e->cfg.board->ctx);
         }
-        record_graph(e);
     }
 }
 
 static bool runs(const tw_engine_t *e)
 {
     return tw_gauge_get(&e->state) == TW_GRAPH_RUNNING;
-}
-
-bool swap_is_plain(const cmd_t *c)
-{
-    return c->more == 0 && tw_bits(c->b, OP_SWAP_CARRY) == TW_CARRY_NONE;
 }
 
 static uint32_t swap(tw_engine_t *e, const cmd_t *c)
@@ -346,7 +342,6 @@ static uint32_t permille_of(const tw_engine_t *e, uint32_t cycles)
 static void revert(tw_engine_t *e, tw_revert_t reason, uint32_t at)
 {
     const uint64_t tick = e->e.tick + 1;
-    record_end(e);
     if (e->e.armed == TW_WAITS_SWAP) {
         (void)roll_back(e, 0, false);
     } else {
@@ -371,7 +366,9 @@ static void watch(tw_engine_t *e, uint32_t cycles)
     e->e.hot = load > HOT_PERMILLE ? e->e.hot + 1 : 0;
     if (side->broken) {
         revert(e, TW_REVERT_NAN, side->broken_hwid);
-    } else if (e->e.hot >= HOT_BLOCKS) {
+    } else if (e->e.hot >= HOT_BLOCKS || e->c.overload) {
+        e->c.overload = false;
+        record_overload(e, load);
         revert(e, TW_REVERT_OVERLOAD, load);
     }
 }
