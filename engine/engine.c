@@ -147,6 +147,7 @@ static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t 
         *fault = (tw_fault_t){.err = TW_E_NOMEM, .at = 2 * s->value_bytes};
         return TW_E_NOMEM;
     }
+    values_build(s, &arena);
     fade_prepare(&s->side, &s->graph, &arena);
     s->rest = arena;
     s->rest_mark = arena.used;

@@ -316,6 +316,14 @@ void tw_engine_first_tick(tw_engine_t *e, uint64_t tick);
 /** Let the next block count as the one that took too long, for a replay: nothing takes time there. */
 void tw_engine_overload(tw_engine_t *e);
 
+/**
+ * Look at the open group as a whole: the values each node will have once it is applied, all together, for node types
+ * that look at relations (tw_node_desc_t.validate with index 256). A node whose values are not all known, because a
+ * script sets them, passes.
+ * @return TW_OK, or what validate refused with: *node, and fault->at = parameter index; the group stays open
+ */
+tw_err_t tw_engine_check_group(tw_engine_t *e, uint32_t *node, tw_fault_t *fault);
+
 /** Bytes a group may still take. */
 uint32_t tw_engine_room(tw_engine_t *e);
 /** Hand the group over. @return the tick whose block is the first to run with it. */

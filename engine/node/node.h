@@ -24,7 +24,8 @@ typedef enum tw_cmd {
 /* A cold RESET clears memory and takes the preset's values; a SET before the first RUN is heard from the
  * first sample on, without ramps. A warm RESET also takes the preset's values, but keeps what the signal
  * left behind (filter states, noise floors, a running ramp) when block 0 still holds it for the same
- * format; otherwise it is a cold one. */
+ * format; otherwise it is a cold one. A warm RESET may find its lasting blocks copied from another instance: it
+ * sets every pointer it keeps anew. */
 
 /* The command word: [7:0] command, [8] warm, [14:9] preset, [23:15] tag, [31:24] trace id. */
 #define TW_CMD_COMMAND 7, 0
