@@ -1,4 +1,5 @@
 /* Any accepted use, in any order: no byte too far, nothing undefined, no value that is no number. */
+#include "tests/support/node_any.h"
 #include "tests/unit/node_rig.h"
 #include <math.h>
 
@@ -162,10 +163,29 @@ static void any_accepted_use_stays_in_its_memory(void **state)
     }
 }
 
+/* Types that come and go are met as the catalogue has them. */
+static void any_type_of_the_catalogue_stays_in_its_memory(void **state)
+{
+    (void)state;
+    uint32_t types;
+    const tw_node_desc_t *const *all = tw_node_catalogue(&types);
+    for (uint32_t type = 0; type < types; type++) {
+        unsigned opened = 0;
+        for (uint32_t round = 0; round < 2000 && opened < 80; round++) {
+            any_source_t s = {.seed = rig_noise(&seed)};
+            opened += any_node(&s, type, 150);
+        }
+        if (opened < 10) {
+            fail_msg("%s: formats drawn were accepted %u times only", all[type]->name, opened);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_accepted_use_stays_in_its_memory),
+        cmocka_unit_test(any_type_of_the_catalogue_stays_in_its_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

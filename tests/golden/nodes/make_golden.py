@@ -12,6 +12,10 @@ Format of a file, one item a line, '#' starts a comment:
   also <rate> <ts> <ts size> <unit>  ...  more about both formats (default 16000 0 0 0), before the preset
   picture <w> <h> <w> <h>                both formats are pictures of these sizes, before the preset
   set <index> <hex bytes>                a SET, as on the wire; must be accepted
+  arcs <rx> <tx>                         as many arcs of these formats, before the preset
+  arc-in <arc> <hex words>               what a receive arc holds in the next `run`
+  run <bytes>                            a RUN with this room on each transmit arc; uses and fills all arcs
+  arc-out <arc> <hex words>              what a transmit arc got in it
   in / out <hex words>                   a RUN: samples in memory order, 4 (S16) or 8 (FP32) digits
   bytes-in / bytes-out <hex>             a RUN: as in memory, the same on every output, to the byte
   within <x>                             out may differ by this much from here on [LSB, or absolute]
@@ -832,18 +836,8 @@ def detector2d_file():
     f.write()
 
 
-filter_file()
-amplifier_file()
-detector_file()
-script_file()
-converter_file()
-split_file()
-analysis_file()
-mfcc_file()
-noise_suppression_file()
-filter2d_file()
-detector2d_file()
-ima_files()
-modulator_file()
-demodulator_file()
-resampler_file()
+if __name__ == "__main__":
+    for make in (filter_file, amplifier_file, detector_file, script_file, converter_file, split_file, analysis_file,
+                 mfcc_file, noise_suppression_file, filter2d_file, detector2d_file, ima_files, modulator_file,
+                 demodulator_file, resampler_file):
+        make()
