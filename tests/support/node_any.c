@@ -147,6 +147,12 @@ static tw_format_t some_format(any_source_t *s, uint64_t mask)
     };
     f.ts = byte(s) % 8 == 7 ? 1 : 0;
     f.ts_size = (uint8_t)(byte(s) % 3);
+    if (byte(s) % 4 == 3) { /* a picture */
+        const uint32_t width = 1 + below(s, 6), height = 1 + below(s, 6);
+        f.domain = 6;
+        f.mapping = height << 16 | width;
+        f.samples = width * height;
+    }
     measure(&f);
     return f;
 }
