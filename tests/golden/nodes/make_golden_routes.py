@@ -252,7 +252,25 @@ def control_file():
     f.write()
 
 
+# ---- infer ---------------------------------------------------------------------
+def infer_file():
+    """The test's network: S8, 1/64 a step, zero point 3, what comes in goes out."""
+    f = File("infer")
+    rnd = noise(24)
+    f.add("case", "FP32 through words of 8 bits")
+    f.add("formats", "FP32", 2, 0, 6, "FP32", 2, 0, 6)
+    f.add("arcs", 1, 1)
+    f.add("preset", 0)
+    for _ in range(2):
+        x = [F(4 * next(rnd)) for _ in range(12)]
+        q = [max(-128, min(127, int(np.trunc((v := float(a) * 64 + 3) + (0.5 if v >= 0 else -0.5))))) for a in x]
+        f.run("FP32", x, [F((w - 3) / 64) for w in q])
+    f.add("read", 17, "02000000")
+    f.write()
+
+
 if __name__ == "__main__":
+    infer_file()
     control_file()
     router_file()
     mixer_file()
