@@ -267,6 +267,17 @@ static void serve(tw_graph_t *g, tw_graph_io_t *io)
     }
 }
 
+/* Room for a transfer: at the boundary, or as soon as the graph has made it. */
+static void ask(tw_graph_t *g, tw_graph_io_t *io)
+{
+    tw_graph_driver_t *d = io->driver;
+    const bool waits =
+        atomic_load_explicit(&d->taken, memory_order_relaxed) != atomic_load_explicit(&d->put, memory_order_acquire);
+    if (!d->ongoing && d->wait == 0 && !waits && tw_arc_free(io->arc) >= io->frame) {
+        (void)start(g, io, d->buffer, d->buffer != NULL ? d->bytes - d->bytes % io->frame : io->frame);
+    }
+}
+
 void driver_in(tw_graph_t *g, tw_graph_io_t *io)
 {
     tw_graph_driver_t *d = io->driver;
@@ -275,10 +286,8 @@ void driver_in(tw_graph_t *g, tw_graph_io_t *io)
     }
     d->wait -= d->wait != 0;
     serve(g, io);
-    const bool waits =
-        atomic_load_explicit(&d->taken, memory_order_relaxed) != atomic_load_explicit(&d->put, memory_order_acquire);
-    if (!io->tx && !d->ongoing && d->wait == 0 && !waits && tw_arc_free(io->arc) >= io->frame) {
-        (void)start(g, io, d->buffer, d->buffer != NULL ? d->bytes - d->bytes % io->frame : io->frame);
+    if (!io->tx) {
+        ask(g, io);
     }
 }
 
@@ -317,6 +326,9 @@ bool driver_out(tw_graph_t *g, tw_graph_io_t *io)
 {
     const tw_graph_driver_t *d = io->driver;
     bool moved = false;
+    if (!io->tx) {
+        ask(g, io);
+    }
     while (io->tx && d->opened && d->wait == 0) {
         serve(g, io);
         if (d->flight != 0 || !tw_arc_readable(io->arc) || !send(g, io)) {
@@ -353,7 +365,7 @@ void tw_graph_ios_stop(tw_graph_t *g)
         tw_graph_driver_t *d = g->ios[i].driver;
         if (d != NULL && d->opened) {
             atomic_store_explicit(&d->running, false, memory_order_release);
-            (void)call(g, &g->ios[i], TW_IO_STOP, NULL, 0);
+            (void)call(g, &g->ios[i], TW_IO_STOP, g, 0);
             d->opened = d->ongoing = false;
             home(&g->ios[i]);
         }

@@ -3,6 +3,7 @@
  * All memory is taken here, front to back, from one arena; the run needs none.
  * The image was verified, so only memory can be missing.
  */
+#include "engine/graph/graph_carry.h"
 #include "engine/graph/graph_priv.h"
 #include "engine/node/kernels.h"
 
@@ -38,7 +39,7 @@ static bool take_tables(tw_graph_t *g, taker_t *t, tw_graph_ref_t **refs)
     g->formats = TAKE(t, tw_format_t, g->n_formats);
     g->nodes = TAKE(t, tw_graph_node_t, g->n_nodes);
     g->hot = take(t, g->n_nodes, sizeof(tw_graph_hot_t), TW_HOT_ALIGN);
-    g->awake = TAKE(t, uint32_t, sched_words(g->n_nodes));
+    g->awake = TAKE(t, tw_gauge_t, sched_words(g->n_nodes));
     *refs = TAKE(t, tw_graph_ref_t, ref_count(g->img, g->n_nodes));
     g->arcs = TAKE(t, tw_arc_t, g->n_arcs);
     g->ios = TAKE(t, tw_graph_io_t, g->n_ios);
@@ -223,6 +224,7 @@ static bool take_drivers(tw_graph_t *g, taker_t *t)
             const uint32_t at = tw_img_record(g->img, TW_SEC_IOS, i, TW_IO_WORDS), bytes = tw_img_word(g->img, at, 7);
             memset(io->driver, 0, sizeof *io->driver);
             io->driver->home = io->arc->buf;
+            io->arc->pins = io->tx && !io->copy;
             io->driver->servant = tw_bits(tw_img_word(g->img, at, 0), TW_I0_SERVANT) != 0;
             if (bytes >= io->frame) {
                 const int bank = img_bank(g->img, tw_bits(tw_img_word(g->img, at, 5), TW_I5_VID));
@@ -386,7 +388,7 @@ static void boot_params(tw_graph_t *g, tw_graph_node_t *n, const tw_img_node_par
     (void)tw_graph_set_param(g, (uint32_t)(n - g->nodes), tw_bits(word, TW_NP_TAG), value, tw_bits(word, TW_NP_BYTES));
 }
 
-static void fill_reset(tw_graph_t *g, const tw_graph_node_t *n, const tw_img_node_parts_t *p, tw_node_reset_t *r)
+static void fill_reset(const tw_graph_t *g, const tw_graph_node_t *n, const tw_img_node_parts_t *p, tw_node_reset_t *r)
 {
     *r = (tw_node_reset_t){.svc = &g->svc, .rx = n->rx, .tx = n->tx, .script = n->own_script};
     for (uint32_t i = 0; i < p->blocks; i++) {
@@ -400,6 +402,12 @@ static void fill_reset(tw_graph_t *g, const tw_graph_node_t *n, const tw_img_nod
         r->hqos |= (uint16_t)(n->refs[i].hqos << i);
         r->lock |= (uint16_t)(n->refs[i].lock << i);
     }
+}
+
+void node_memory(const tw_graph_t *g, uint32_t node, tw_node_reset_t *r)
+{
+    const tw_img_node_parts_t p = tw_img_node_parts(g->img, g->nodes[node].record);
+    fill_reset(g, &g->nodes[node], &p, r);
 }
 
 void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
@@ -423,6 +431,18 @@ void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
         node_error(g, node, err);
     } else if (preset < 0) {
         boot_params(g, n, &p);
+    }
+}
+
+void tw_graph_restart(tw_graph_t *g, uint8_t *scratch, uint32_t value_bytes)
+{
+    for (uint32_t i = 0; i < g->n_arcs; i++) {
+        prefill_arc(g, i);
+    }
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const uint32_t saved = tw_graph_save_params(g, i, scratch);
+        tw_graph_reset_node(g, i, -1, false);
+        tw_graph_restore_params(g, i, scratch, saved, scratch + value_bytes);
     }
 }
 
@@ -469,6 +489,7 @@ tw_err_t tw_graph_load(tw_graph_t *g, const uint8_t *img, const tw_graph_env_t *
     g->n_scripts = n.scripts;
     g->n_formats = n.formats;
     g->n_banks = n.banks;
+    g->how = (uint8_t)tw_bits(tw_img_word(img, 0, TW_W_CONTROL), TW_W7_RETURN);
     g->debug_fields = (uint8_t)tw_bits(tw_img_word(img, 0, TW_W_CONTROL), TW_W7_DEBUG_SCRIPT);
     taker_t t = {.arena = arena};
     if (!take_all(g, &t)) {

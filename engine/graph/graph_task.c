@@ -254,7 +254,10 @@ bool task_take(tw_graph_t *g, tw_arena_t *arena, uint64_t *missing)
         const uint32_t reg = tw_bits(tw_img_word(g->img, at, 4), TW_A4_DEBUG_REG);
         if (cmd != 0 && reg < g->n_registers) { /* checked; a figure without a register is none */
             *t = (struct tw_arc_task){.cmd = cmd & 15u, .forget = (uint8_t)(cmd >> 4), .reg = reg};
-            g->rewinds += t->cmd == TASK_REWIND;
+            if (t->cmd == TASK_REWIND) { /* what it held stays where it is, and nothing is written over it */
+                g->rewinds++;
+                g->arcs[i].pins = g->arcs[i].pinned = g->arcs[i].special = true;
+            }
             g->arcs[i].task = t++;
         }
     }

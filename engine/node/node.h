@@ -266,8 +266,11 @@ typedef struct tw_services {
     /** Run script node `script` with phase 1 (RUN) or 0 (RESET); script nodes only. */
     uint32_t (*run_script)(void *ctx, uint32_t script, uint32_t phase);
     const struct tw_library *lib; /* math, transforms, conversion, audio: services.h */
-    const struct tw_port *port;   /* whose clock lib's time functions read; NULL none */
-    const tw_steer_t *control;    /* of the graph, with `ctx`; NULL none */
-    const tw_infer_t *infer;      /* networks of the platform, NULL none */
-    const uint64_t *tick;         /* number of the block, NULL none */
+    /** As biquad_f32 for `channels` interleaved ones, n samples each; channel c has its state at state + c * apart. */
+    void (*biquad_f32_channels)(const float *coef5, unsigned stages, float *state, uint32_t apart, const float *in,
+                                float *out, uint32_t n, uint32_t channels);
+    const struct tw_port *port; /* whose clock lib's time functions read; NULL none */
+    const tw_steer_t *control;  /* of the graph, with `ctx`; NULL none */
+    const tw_infer_t *infer;    /* networks of the platform, NULL none */
+    const uint64_t *tick;       /* number of the block, NULL none */
 } tw_services_t;

@@ -208,6 +208,12 @@ static tw_format_t some_format(any_source_t *s, uint64_t mask)
         .samples = 1 + below(s, 20),
         .rate_hz = rates[byte(s) % 6],
     };
+    if (byte(s) % 4 == 0) { /* an image */
+        const uint32_t width = 1 + below(s, 12), height = 1 + below(s, 12);
+        f.mapping = height << 16 | width;
+        f.samples = width * height;
+        f.domain = 6; /* 2d_in */
+    }
     f.ts = byte(s) % 8 == 7 ? 1 : 0;
     f.ts_size = (uint8_t)(byte(s) % 3);
     measure(&f);

@@ -116,13 +116,34 @@ static double least_bytes(const g_model_t *m, const g_arc_t *a)
     return fmax(flows, two) + (a->ring == 2 ? fmax(from, to) : 0);
 }
 
+static double duration_of(const g_format_t *f)
+{
+    return f->rate > 0 ? f->samples / f->rate : 0;
+}
+
+/* An input goes on while the outputs of the graph wait for longer frames to fill, or for their time to come: as much as
+ * the longest of the graph's frames holds, and a frame more for each end that does not meet the block. With all frames
+ * of one duration nothing waits. */
+static double input_waits(const g_model_t *m, const g_arc_t *a)
+{
+    const g_format_t *f = &m->formats[a->from.format];
+    const double own = duration_of(f);
+    double longest = 0;
+    for (uint32_t i = 0; i < m->n_ios && a->kind == G_ARC_IN && own > 0; i++) {
+        const double other = duration_of(&m->formats[m->ios[i].format]);
+        const bool differs = fabs(other - own) > 1e-9 * own;
+        longest = differs && other > 0 ? fmax(longest, fmax(other, own)) : longest;
+    }
+    return longest > 0 ? (ceil(longest / own - 1e-9) + 2) * f->frame_bytes : 0;
+}
+
 static void size_arc(g_model_t *m, g_arc_t *a)
 {
     const uint32_t from = m->formats[a->from.format].frame_bytes, to = m->formats[a->to.format].frame_bytes;
     const uint32_t frame = tw_max_u32(from, to);
     const double flows = least_bytes(m, a);
     const double size = ceil(a->jitter * frame), fill = (double)a->delay * from;
-    const double bytes = (size < flows ? flows : size) + fill;
+    const double bytes = fmax(size, flows + input_waits(m, a)) + fill;
     if (bytes > 4e9 || fill > G_PARAMS_MAX) {
         g_error(m, &a->pos, "arc buffer of %g bytes", bytes);
         return;

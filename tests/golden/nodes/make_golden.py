@@ -10,6 +10,7 @@ Format of a file, one item a line, '#' starts a comment:
   preset <p>                             cold RESET with this preset
   script <id>                            cold RESET of a script node
   also <rate> <ts> <ts size> <unit>  ...  more about both formats (default 16000 0 0 0), before the preset
+  picture <w> <h> <w> <h>                both formats are pictures of these sizes, before the preset
   set <index> <hex bytes>                a SET, as on the wire; must be accepted
   arcs <rx> <tx>                         as many arcs of these formats, before the preset
   arc-in <arc> <hex words>               what a receive arc holds in the next `run`
@@ -581,12 +582,262 @@ def modulator_file():
     f.write()
 
 
+# ---- resampler ------------------------------------------------------------------------
+def prototype(u, low, half):
+    """g of resample.h at u input samples from its centre, not scaled."""
+    return np.sinc(2 * 0.45 * low * u) * np.i0(10.06 * np.sqrt(np.maximum(0, 1 - (u / half) ** 2)))
+
+
+def resample(x, n, up, down):
+    """n outputs for a signal that begins after silence, in double precision."""
+    low = min(1, up / down)
+    half = math.ceil(32 / low)
+    past = np.concatenate([np.zeros(2 * half - 1), x])
+    y = []
+    for q in range(0, n * down, down):
+        g = prototype(np.arange(2 * half) + q % up / up - half, low, half)
+        y.append(float(np.dot(g, past[q // up:q // up + 2 * half][::-1]) / g.sum()))
+    return y
+
+
+def check_with_scipy(x, y, up, down):
+    """The same filter in another's hands, where the delay is a whole number of outputs."""
+    try:
+        from scipy.signal import resample_poly
+    except ImportError:
+        return
+    low = min(1, up / down)
+    half = math.ceil(32 / low)
+    h = prototype(np.arange(-half * up, half * up + 1) / up, low, half)
+    other = resample_poly(x, up, down, window=h / h.sum())
+    late = half * up // down
+    assert np.abs(np.array(y[late:]) - other[:len(y) - late]).max() < 2e-5
+
+
+def resampler_file():
+    f = File("resampler")
+    rnd = noise(14)
+    for name, up, down, rates, n, m in (("16 to 48 kHz", 3, 1, (16000, 48000), 80, 240),
+                                        ("48 to 16 kHz", 1, 3, (48000, 16000), 240, 80),
+                                        ("48 to 44.1 kHz", 147, 160, (48000, 44100), 160, 147)):
+        for raw in ("FP32", "S16"):
+            f.add("case", "%s, %s" % (name, raw))
+            f.add("formats", raw, 1, 0, n, raw, 1, 0, m)
+            f.add("also", rates[0], 0, 0, 0, rates[1], 0, 0, 0)
+            f.add("preset", 0)
+            f.add("within", "1.01" if raw == "S16" else "2e-6")
+            x = [0.6 * next(rnd) for _ in range(3 * n)]
+            x = [float(F(v)) if raw == "FP32" else round(v * 32768) / 32768 for v in x]
+            y = resample(np.array(x), 3 * m, up, down)
+            if math.ceil(32 / min(1, up / down)) * up % down == 0:
+                check_with_scipy(x, y, up, down)
+            for k in range(3):
+                one = 1 if raw == "FP32" else 32768
+                a, b = x[k * n:k * n + n], y[k * m:k * m + m]
+                f.run(raw, [one * v for v in a], [v if one == 1 else round(one * v) for v in b], raw)
+    f.write()
+
+
+# ---- demodulator ----------------------------------------------------------------------
+def uart(data):
+    bits = [1] * 20
+    for byte in data:
+        bits += [0] + [byte >> i & 1 for i in range(8)] + [1]
+    return bits + [1] * 4
+
+
+def line_of(kind, bits, per_bit, rate):
+    """The voltage of each sample, made from the bits' times."""
+    x, turns = [], 0.0
+    for k in range(int(len(bits) * per_bit)):
+        bit = bits[int(k / per_bit)]
+        if kind == "level":
+            x.append(0.3 if bit else -0.3)
+        elif kind == "keyed":
+            x.append(0.5 * math.sin(2 * math.pi * 38000 / rate * k) if bit else 0.0)
+        else:
+            x.append(0.25 * math.sin(2 * math.pi * turns))
+            turns += (1200 if bit else 2200) / rate
+    return [round(32767 * v) for v in x]
+
+
+def demodulator_file():
+    f = File("demodulator")
+    text = b"Tunewire 0x55\xaa\x00\xff"
+    remote = [0, 1] * 4 + [1, 1, 0, 0, 0, 1, 0, 1, 1, 1, 0, 1, 0, 0]
+    for name, preset, kind, bits, rate, baud, out in (
+            ("UART at 9600 over an ADC", 1, "level", uart(text), 96000, 9600, text),
+            ("Bell 202", 3, "shifted", uart(text), 48000, 1200, text),
+            ("infrared bits", 2, "keyed", remote + [0, 0], 192000, 1e6 / 560, bytes(remote[1:] + [0]))):
+        x = line_of(kind, bits, rate / baud, rate)
+        f.add("case", name)
+        f.add("formats", "S16", 1, 0, 1, "U8", 1, 0, 1)
+        f.add("also", rate, 0, 0, 0, 0, 0, 0, 0)
+        f.add("preset", preset)
+        f.add("bytes-in", struct.pack("<%dh" % len(x), *x).hex())
+        f.add("bytes-out", out.hex())
+    f.write()
+
+
+ima_files()
+modulator_file()
+demodulator_file()
+resampler_file()
+# ---- features ------------------------------------------------------------------
+def hann(n):
+    return 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(n) / n)
+
+
+def tone(n, *parts):
+    """Sum of (cycles a sample, amplitude), rounded to what an FP32 arc carries."""
+    return np.float32(sum(a * np.sin(2 * np.pi * f * np.arange(n) + 0.3) for f, a in parts)).astype(np.float64)
+
+
+def analysis_file():
+    f = File("analysis")
+    rnd = noise(7)
+
+    def case(name, results, preset, x, y, within, block=0, more=()):
+        f.add("case", name)
+        f.add("formats FP32 1 0", len(x), "FP32 1 0", results)
+        f.add("preset", preset)
+        if block:
+            f.add("set 1", struct.pack("<H", block).hex())
+        for item in more:
+            f.add(item)
+        f.add("within", within)
+        f.run("FP32", x, y)
+
+    case("frequency by prediction", 1, 1, tone(512, (0.0375, 0.4)) + 0.125, [600], 0.05)
+    x = tone(480, (0.0125, 0.4))
+    case("energy beside a constant", 2, 2, x + 0.25, [np.std(x), 0.25 + np.mean(x)], 1e-6)
+    x = tone(800, (0.05, 0.5), (0.11, 0.03))
+    amplitude = [2 * abs(np.dot(x, np.exp(-2j * np.pi * hz / 16000 * np.arange(800)))) / 800 for hz in (800, 1760, 5000)]
+    case("three tones", 3, 3, x, amplitude, 1e-5, more=["set 3 " + f32(800, 1760, 5000)])
+    for bins in (32, 64, 256):
+        n = 2 * bins
+        x = np.float32(tone(n, (0.1, 0.5)) + [0.01 * next(rnd) for _ in range(n)]).astype(np.float64)
+        size = 2 * np.abs(np.fft.rfft(x * hann(n)))[:bins] / hann(n).sum()
+        size[0] /= 2
+        case("spectrum of %d bins" % bins, bins, 4, x, 20 * np.log10(size), 0.01)
+    case("drift of a still signal", 1, 5, np.full(64, 0.03125), [0.03125], 1e-7)
+    f.write()
+
+
+def cepstrum(x, n_fft, n_mel, low, high, rate, n_coef):
+    def mel(hz):
+        return 1127 * np.log(1 + np.asarray(hz) / 700)
+
+    size = np.abs(np.fft.rfft(x * hann(len(x)), n_fft))
+    points = np.linspace(mel(low), mel(high), n_mel + 2)
+    bins = mel(np.arange(n_fft // 2 + 1) * rate / n_fft)
+    up = (bins[None] - points[:-2, None]) / (points[1] - points[0])
+    down = (points[2:, None] - bins[None]) / (points[1] - points[0])
+    ln = np.log(np.maximum(0, np.minimum(up, down)) @ size + 1e-6)
+    k, m = np.arange(n_coef)[:, None], np.arange(n_mel)[None]
+    return np.sqrt(2 / n_mel) * (np.cos(np.pi * k * (m + 0.5) / n_mel) @ ln)
+
+
+def mfcc_file():
+    f = File("mfcc")
+    rnd = noise(8)
+    x = np.float32(tone(1024, (0.02, 0.3), (0.17, 0.1)) + [0.05 * next(rnd) for _ in range(1024)]).astype(np.float64)
+    for raw, unit in (("FP32", 1), ("Q15", 512), ("S16", 512)):
+        f.add("case", "small front end to", raw)
+        f.add("formats FP32 1 0 512", raw, "1 0 16")
+        f.add("preset 3")
+        f.add("within", 2e-4 if raw == "FP32" else 1)
+        for at in (0, 512):
+            y = cepstrum(x[at:at + 512], 512, 20, 100, 4000, 16000, 16)
+            f.run("FP32", x[at:at + 512], y if raw == "FP32" else np.round(y * unit), raw)
+    f.write()
+
+
+def noise_suppression_file():
+    f = File("noise_suppression")
+    rnd = noise(9)
+    f.case("at 0 dB a frame late", "S16", 1, 0, 160)
+    f.add("set 1 00")
+    f.add("within 2")
+    x = [int(6000 * math.sin(0.05 * i) + 500 * next(rnd)) for i in range(5 * 160)]
+    for frame in range(5):
+        now = x[160 * frame:160 * frame + 160]
+        if frame < 2:  # the overlap fills up
+            f.add("within 40000")
+        else:
+            f.add("within 2")
+        f.run("S16", now, x[160 * (frame - 1):160 * frame] if frame else [0] * 160)
+    f.write()
+
+
+# ---- pictures ------------------------------------------------------------------
+def filter2d_file():
+    f = File("filter2D")
+    rnd = noise(10)
+    w, h = 9, 7
+    picture = np.array([[int((next(rnd) + 1) * 127.99) for _ in range(w)] for _ in range(h)])
+
+    def put(name, preset, out, *more):
+        f.add("case", name)
+        f.add("formats U8 1 0 1 U8 1 0 1")
+        f.add("picture", w, h, out.shape[1], out.shape[0])
+        f.add("preset", preset)
+        for item in more:
+            f.add(item)
+        f.add("bytes-in", bytes(picture.flatten().tolist()).hex())
+        f.add("bytes-out", bytes(int(v) for v in out.flatten()).hex())
+
+    def kernel(k, mode="edge"):
+        r = len(k) // 2
+        p = np.pad(picture, r, mode=mode)
+        return sum(k[y][x] * p[y:y + h, x:x + w] for y in range(2 * r + 1) for x in range(2 * r + 1))
+
+    def u8(v):
+        return np.clip(np.floor(v + 0.5), 0, 255)
+
+    sobel = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]])
+    sharpen = np.array([[0, -1, 0], [-1, 5, -1], [0, -1, 0]])
+    binomial = np.array([1, 4, 6, 4, 1])
+    put("copy", 1, picture)
+    put("Gauss", 3, u8(kernel(np.outer(binomial, binomial) / 256)))
+    put("sharpen", 4, u8(kernel(sharpen)))
+    put("sharpen, zero beyond the edges", 4, u8(kernel(sharpen, "constant")), "set 5 01")
+    put("sharpen, mirrored at the edges", 4, u8(kernel(sharpen, "reflect")), "set 5 02")
+    put("Sobel", 5, u8(np.abs(kernel(sobel)) + np.abs(kernel(sobel.T))))
+    put("a quarter turn", 7, np.rot90(picture, -1))
+    put("half a turn", 8, np.rot90(picture, 2))
+    put("twice as large", 1, np.repeat(np.repeat(picture, 2, axis=0), 2, axis=1))
+    put("sharpened, then turned", 9, u8(np.rot90(kernel(sharpen), 1)), "set 1 03",
+        "set 2 " + f32(*(list(sharpen.flatten()) + [0] * 16)))
+    f.write()
+
+
+def detector2d_file():
+    f = File("detector2D")
+    w, h, columns, lines = 20, 9, 3, 2
+    f.add("case", "a square crosses the picture")
+    f.add("formats U8 1 0 1 U8 1 0 1")
+    f.add("picture", w, h, columns, lines)
+    f.add("preset 1")
+    f.add("set 3 00")
+    before, active = None, np.zeros((lines, columns), bool)
+    for step in range(8):
+        now = np.full((h, w), 90)
+        now[3:6, 2 * step:2 * step + 4] = 190
+        before = now if before is None else before
+        difference = np.abs(now - before) / 255.0
+        for y in range(lines):
+            for x in range(columns):
+                tile = difference[y * h // lines:(y + 1) * h // lines, x * w // columns:(x + 1) * w // columns]
+                active[y, x] = tile.mean() >= (0.025 if active[y, x] else 0.05)
+        f.add("bytes-in", bytes(now.flatten().tolist()).hex())
+        f.add("bytes-out", bytes((active * 255).flatten().tolist()).hex())
+        before = now
+    f.write()
+
+
 if __name__ == "__main__":
-    ima_files()
-    modulator_file()
-    filter_file()
-    amplifier_file()
-    detector_file()
-    script_file()
-    converter_file()
-    split_file()
+    for make in (filter_file, amplifier_file, detector_file, script_file, converter_file, split_file, analysis_file,
+                 mfcc_file, noise_suppression_file, filter2d_file, detector2d_file, ima_files, modulator_file,
+                 demodulator_file, resampler_file):
+        make()
