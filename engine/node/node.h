@@ -262,6 +262,44 @@ typedef struct tw_steer {
     void (*reload)(void *ctx, uint32_t kind);
 } tw_steer_t;
 
+/* ---- networks: what a platform's inference backends offer to node_infer.c ----------------------------------- */
+enum { TW_INFER_TENSORS = 4 };
+typedef struct tw_infer_tensor {
+    uint32_t bytes;
+    uint8_t raw; /* S8, U8, S16 or FP32 */
+    float scale; /* real = scale * (q - zero); 0: numbers are real as they are */
+    int32_t zero;
+} tw_infer_tensor_t;
+typedef struct tw_infer_model {
+    uint8_t n_in, n_out; /* at most TW_INFER_TENSORS each */
+    tw_infer_tensor_t in[TW_INFER_TENSORS], out[TW_INFER_TENSORS];
+    uint32_t arena_bytes; /* work memory a run needs */
+} tw_infer_model_t;
+typedef enum tw_infer_state { TW_INFER_RUNNING, TW_INFER_DONE, TW_INFER_FAILED } tw_infer_state_t;
+
+/** One run: tensors and arena stay where they are, and untouched by the node, until it is done, failed or cancelled. */
+typedef struct tw_infer_job {
+    uint32_t slot;
+    uint32_t backend; /* 0 the fastest there is, 1 a processor, 2 an accelerator */
+    const void *in[TW_INFER_TENSORS];
+    void *out[TW_INFER_TENSORS];
+    void *arena; /* aligned to 16 */
+    uint32_t arena_bytes;
+} tw_infer_job_t;
+
+/** Engine thread; nothing here blocks. */
+typedef struct tw_infer {
+    void *ctx;
+    uint32_t (*n_models)(void *ctx);
+    /** @return TW_OK, or NOT_FOUND-like: any error, the slot holds no model */
+    tw_err_t (*describe)(void *ctx, uint32_t slot, tw_infer_model_t *m);
+    /** @return TW_OK and *handle; BUSY: try again later; else it cannot be run */
+    tw_err_t (*start)(void *ctx, const tw_infer_job_t *job, uint32_t *handle);
+    tw_infer_state_t (*poll)(void *ctx, uint32_t handle);
+    /** On return the backend touches nothing of the job any more. */
+    void (*cancel)(void *ctx, uint32_t handle);
+} tw_infer_t;
+
 /* ---- services offered to nodes (platform table) -------------------------- */
 typedef struct tw_services {
     void *ctx;
@@ -278,4 +316,6 @@ typedef struct tw_services {
                                 float *out, uint32_t n, uint32_t channels);
     const struct tw_port *port; /* whose clock lib's time functions read; NULL none */
     const tw_steer_t *control;  /* of the graph, with `ctx`; NULL none */
+    const tw_infer_t *infer;    /* networks of the platform, NULL none */
+    const uint64_t *tick;       /* number of the block, NULL none */
 } tw_services_t;
