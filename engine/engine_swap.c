@@ -182,6 +182,7 @@ static void stop_fade(tw_engine_t *e)
     if (e->e.fading) {
         fade_end(&e->slots[0].side, &e->slots[1].side);
         e->e.fading = false;
+        tw_graph_ios_stop(&other(e)->graph);
     }
 }
 
@@ -191,6 +192,9 @@ static void become(tw_engine_t *e, int slot, int kept)
     if (e->e.graph != NULL) {
         shadow_leave(e, e->e.graph);
         silence(e->e.graph);
+        if (!e->e.fading) {
+            tw_graph_ios_stop(e->e.graph);
+        }
     }
     e->e.slot = slot;
     e->e.kept = kept;
@@ -226,8 +230,8 @@ static uint32_t swap(tw_engine_t *e, const cmd_t *c)
     if (blocks != 0) {
         fade_begin(&current(e)->side, &s->side, blocks, s->graph.period_s);
     }
-    become(e, (int)c->a, old != NULL ? 1 - (int)c->a : NO_SLOT);
     e->e.fading = blocks != 0;
+    become(e, (int)c->a, old != NULL ? 1 - (int)c->a : NO_SLOT);
     tw_gauge_set(&e->state, (c->b & OP_SWAP_START) != 0 ? TW_GRAPH_RUNNING : TW_GRAPH_STOPPED);
     if ((c->b & OP_SWAP_CONFIRM) != 0 && old != NULL) {
         e->e.armed = TW_WAITS_SWAP;
@@ -375,6 +379,7 @@ void swap_run_block(tw_engine_t *e)
     }
     if (e->e.fading && !fade_block_done(&other(e)->side, &current(e)->side, e->e.tick)) {
         e->e.fading = false;
+        tw_graph_ios_stop(&other(e)->graph);
         engine_tell_where(e);
     }
 }

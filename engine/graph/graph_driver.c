@@ -241,6 +241,7 @@ static void serve_tx(tw_graph_t *g, tw_graph_io_t *io, const tw_graph_ack_t *k)
         io->arc->pinned = d->flight != 0;
         io->arc->special = io->arc->pinned;
         sched_consumed(g, io->arc);
+        sched_consumed(g, io->arc);
     }
     d->done += sent;
     tw_gauge_add(&io->stats.frames, d->done / io->frame);

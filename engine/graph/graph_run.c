@@ -42,7 +42,9 @@ bool node_ready(tw_graph_t *g, const tw_graph_hot_t *h)
             continue;
         }
         if (!(i < n->rx ? tw_arc_readable(a) : tw_arc_writable(a))) {
-            a->blocked |= i >= n->rx;
+            if (g->mp == NULL) {
+                a->blocked |= i >= n->rx;
+            }
             return false;
         }
     }
