@@ -101,8 +101,17 @@ uint32_t tw_engine_version(tw_engine_t *e, uint32_t node);
 typedef struct tw_engine_arc {
     uint32_t from_node, to_node; /* a graph IO: 0xFFF, 0xFFFF in a wide image */
     uint32_t bytes, read, write, overflows, underflows, max_fill;
+    uint32_t realigns;
     tw_format_t fmt; /* producer's */
     char name[32];   /* symbol, else "arc.<n>" */
+    /* debug task: code in [3:0] of cmd, 0 none; value is FP64 bits for codes 10..14 */
+    uint32_t debug_cmd, debug_reg;
+    uint64_t debug_value;
+    /* of the graph IO at one of its ends; counters as in tw_graph_io_stats_t */
+    bool has_io;
+    struct {
+        uint32_t hwid, frames, acks, holes, lost, stray, starts_refused, stamp_errors, moves;
+    } io;
 } tw_engine_arc_t;
 /** @return TW_OK, NO_GRAPH, ARC_NONE */
 tw_err_t tw_engine_arc(tw_engine_t *e, uint32_t arc, tw_engine_arc_t *out);
@@ -167,9 +176,9 @@ tw_err_t tw_engine_put_swap_to(tw_engine_t *e, uint32_t token, const tw_swap_t *
 tw_err_t tw_engine_put_swap(tw_engine_t *e, uint32_t token, bool start);
 /**
  * Go back to the graph before the last swap, with the parameters it had; it takes the time `fade_us`, 0 one block.
- * Where that swap carried state over, the signal's state comes along; otherwise it is that of the moment the graph
- * stopped, as always when the engine goes back by itself. A fade that still runs is turned round where it is. Going
- * back once more comes forward again.
+ * With a fade, and where that swap carried state over, the signal's state comes along, so that nothing is heard but the
+ * fade; at once, the graph is as it was when it stopped: levels do not glide back. A fade that still runs is turned
+ * round where it is. Going back once more comes forward again.
  * @return NO_ROLLBACK, BUSY: a swap is on its way; the reply may say GENERATION: the engine went back by itself
  */
 tw_err_t tw_engine_put_rollback(tw_engine_t *e, uint32_t token, uint32_t fade_us);

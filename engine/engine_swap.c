@@ -240,8 +240,8 @@ static uint32_t swap(tw_engine_t *e, const cmd_t *c)
     return blocks;
 }
 
-/* The graph one goes back to stood still: what the signal left in the one that runs goes with it, where both are the
- * same. Not when it went wrong: then nothing of it may. */
+/* The graph one goes back to stood still. For a fade, what the signal left in the one that runs goes with it, where
+ * both are the same. Not at once: a gain would glide back. Not when the signal went wrong: then nothing of it may. */
 static void refresh_kept(tw_engine_t *e, bool carry)
 {
     slot_t *now = current(e), *kept = other(e);
@@ -263,7 +263,7 @@ static uint32_t roll_back(tw_engine_t *e, uint32_t blocks, bool carry)
     const int to = e->e.kept, from = e->e.slot;
     slot_t *a = &e->slots[from], *b = &e->slots[to];
     swap_disarm(e);
-    refresh_kept(e, carry);
+    refresh_kept(e, carry && blocks != 0);
     if (e->e.fading && blocks != 0) {
         fade_turn(&b->side, &a->side);
         blocks = b->side.blocks - b->side.done;
