@@ -36,9 +36,9 @@ $(B)/tests/test_engine_one_context: $(ONE_CONTEXT) $(foreach l,$(ALL_LIBS),$(B)/
 		-lcmocka -lmbedcrypto -ljansson -lm -lpthread
 
 # What runs under ThreadSanitizer too: whatever two threads share.
-TSAN_TESTS := $(filter test_ring test_engine_threads test_phy_tcp,$(UNIT))
+TSAN_TESTS := $(filter test_ring test_engine_threads test_graph_mp test_phy_tcp,$(UNIT))
 
-.PHONY: unit-programs tsan-programs fuzz-programs python docs
+.PHONY: soak-mp unit-programs tsan-programs fuzz-programs python docs
 unit-programs: $(foreach t,$(UNIT),$(B)/tests/$(t)) $(B)/tests/test_engine_one_context \
 	$(foreach f,$(FUZZ),$(B)/replay/$(f))
 tsan-programs: $(foreach t,$(TSAN_TESTS),$(B)/tests/$(t))
@@ -92,6 +92,14 @@ fuzz: ## search with libFuzzer: make fuzz [ONLY=frame] [SECONDS_EACH=300]
 			>build/fuzz/work/$$f.log 2>&1 || { tail -n 30 build/fuzz/work/$$f.log; exit 1; }; \
 		grep -E 'stat::number_of_executed_units|stat::peak_rss_mb' build/fuzz/work/$$f.log; \
 	done
+
+MP_RUNS ?= 10000000
+soak-mp: ## eight threads on one graph for MP_RUNS node runs, against one thread; then under ThreadSanitizer
+	@tools/setup.sh test
+	@$(MAKE) -j2 PROFILE=host build/host/tests/test_graph_mp
+	@$(MAKE) -j2 PROFILE=tsan build/tsan/tests/test_graph_mp
+	@TW_MP_RUNS=$(MP_RUNS) build/host/tests/test_graph_mp
+	@TW_MP_RUNS=$(MP_RUNS) build/tsan/tests/test_graph_mp
 
 PROGRAMS += bench_rpc bench_compile bench_engine
 bench_rpc.src := $(addprefix tests/bench/,bench_rpc.c bench_arcs.c bench_link.c)

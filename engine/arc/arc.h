@@ -5,12 +5,14 @@
  * start. So a node gets one pointer to whole frames, and a buffer of exactly one
  * frame works: full means "free < producer frame", never "write - read == size - 1".
  *
- * One thread moves the indexes. They are atomic only because another thread may
- * look at them (arc state over the wire); a look needs no order, so relaxed.
+ * The producer moves `write`, the consumer `read`. With several instances they are two threads: an index is
+ * stored with release and read with acquire, so what lies before it is seen too, and each side has lines of
+ * its own. With one, they are atomic only because another thread may look at them, which needs no order.
  * Frames start aligned to min(4, sample size): the loader refuses others.
  */
 #pragma once
 #include "engine/base/bytes.h"
+#include "engine/base/config.h"
 #include <stdatomic.h>
 
 /** A number one thread writes and any thread may look at. */
@@ -39,27 +41,52 @@ static inline void tw_gauge_max(tw_gauge_t *g, uint32_t v)
     }
 }
 
+#if TW_MULTIPROCESSOR
+#define TW_INDEX_LOAD memory_order_acquire
+#define TW_INDEX_STORE memory_order_release
+#define TW_ARC_LINE _Alignas(32)
+#else
+#define TW_INDEX_LOAD memory_order_relaxed
+#define TW_INDEX_STORE memory_order_relaxed
+#define TW_ARC_LINE
+#endif
+
+static inline uint32_t tw_index_get(const tw_gauge_t *g)
+{
+    return atomic_load_explicit(g, TW_INDEX_LOAD);
+}
+
+static inline void tw_index_set(tw_gauge_t *g, uint32_t v)
+{
+    atomic_store_explicit(g, v, TW_INDEX_STORE);
+}
+
 typedef struct tw_arc {
     uint8_t *buf;
-    uint32_t size;      /* [bytes] >= both frames */
-    uint32_t in_frame;  /* producer's frame [bytes] */
-    uint32_t out_frame; /* consumer's frame [bytes] */
-    tw_gauge_t read, write;
-    tw_gauge_t overflows, underflows, realigns, max_fill;
-    uint64_t stamp_us;           /* device time of the last write */
+    uint32_t size;               /* [bytes] >= both frames */
+    uint32_t in_frame;           /* producer's frame [bytes] */
+    uint32_t out_frame;          /* consumer's frame [bytes] */
+    uint16_t from, to;           /* places of producer and consumer in the schedule, TW_ARC_NOBODY an IO */
     uint8_t *last;               /* copy of the newest producer frame, for concealment; NULL when not needed */
     void *taps;                  /* probes of the host, NULL none */
     uint8_t underflow, overflow; /* policy codes of the image */
-    bool underflow_series, overflow_series; /* the last access failed too: no second event */
-    bool blocked;                           /* its producer waits for room: who consumes wakes it */
-    uint16_t from, to;                      /* places of producer and consumer in the schedule, TW_ARC_NOBODY an IO */
+    /* the producer's */
+    TW_ARC_LINE tw_gauge_t write;
+    tw_gauge_t overflows, realigns, max_fill;
+    uint64_t stamp_us;    /* device time of the last write */
+    bool overflow_series; /* the last access failed too: no second event */
+    bool blocked;         /* it waits for room: who consumes wakes it; one instance only */
+    /* the consumer's */
+    TW_ARC_LINE tw_gauge_t read;
+    tw_gauge_t underflows;
+    bool underflow_series;
 } tw_arc_t;
 
 enum { TW_ARC_NOBODY = 0xFFFF };
 
 static inline uint32_t tw_arc_fill(const tw_arc_t *a)
 {
-    return tw_gauge_get(&a->write) - tw_gauge_get(&a->read);
+    return tw_index_get(&a->write) - tw_index_get(&a->read);
 }
 
 static inline uint32_t tw_arc_free(const tw_arc_t *a)
@@ -84,7 +111,7 @@ static inline uint32_t tw_arc_available(const tw_arc_t *a)
 
 static inline void tw_arc_realign(tw_arc_t *a)
 {
-    const uint32_t read = tw_gauge_get(&a->read), fill = tw_arc_fill(a);
+    const uint32_t read = tw_index_get(&a->read), fill = tw_arc_fill(a);
     if (read == 0) {
         return;
     }
@@ -92,8 +119,8 @@ static inline void tw_arc_realign(tw_arc_t *a)
         memmove(a->buf, a->buf + read, fill);
         tw_gauge_add(&a->realigns, 1);
     }
-    tw_gauge_set(&a->read, 0);
-    tw_gauge_set(&a->write, fill);
+    tw_index_set(&a->read, 0);
+    tw_index_set(&a->write, fill);
 }
 
 /** Contiguous room of at least `bytes` behind the data, or NULL when the arc is too full. */
@@ -102,36 +129,36 @@ static inline uint8_t *tw_arc_room(tw_arc_t *a, uint32_t bytes)
     if (tw_arc_free(a) < bytes) {
         return NULL;
     }
-    if (a->size - tw_gauge_get(&a->write) < bytes) {
+    if (a->size - tw_index_get(&a->write) < bytes) {
         tw_arc_realign(a);
     }
-    return a->buf + tw_gauge_get(&a->write);
+    return a->buf + tw_index_get(&a->write);
 }
 
 /** Contiguous bytes behind the data without moving them. */
 static inline uint32_t tw_arc_tail(const tw_arc_t *a)
 {
-    return a->size - tw_gauge_get(&a->write);
+    return a->size - tw_index_get(&a->write);
 }
 
 static inline const uint8_t *tw_arc_data(const tw_arc_t *a)
 {
-    return a->buf + tw_gauge_get(&a->read);
+    return a->buf + tw_index_get(&a->read);
 }
 
 /** `bytes` written at tw_arc_room() are data now, of an arc that keeps no copy. */
 static inline void tw_arc_advance(tw_arc_t *a, uint32_t bytes)
 {
-    const uint32_t write = tw_gauge_get(&a->write) + bytes;
-    tw_gauge_set(&a->write, write);
-    tw_gauge_max(&a->max_fill, write - tw_gauge_get(&a->read));
+    const uint32_t write = tw_index_get(&a->write) + bytes;
+    tw_index_set(&a->write, write);
+    tw_gauge_max(&a->max_fill, write - tw_index_get(&a->read));
 }
 
 /** `bytes` written at tw_arc_room() are data now. */
 static inline void tw_arc_commit(tw_arc_t *a, uint32_t bytes)
 {
     if (a->last != NULL && bytes >= a->in_frame) {
-        memcpy(a->last, a->buf + tw_gauge_get(&a->write) + bytes - a->in_frame, a->in_frame);
+        memcpy(a->last, a->buf + tw_index_get(&a->write) + bytes - a->in_frame, a->in_frame);
     }
     tw_arc_advance(a, bytes);
 }
@@ -139,12 +166,12 @@ static inline void tw_arc_commit(tw_arc_t *a, uint32_t bytes)
 /** Drop `bytes` (at most the fill) from the front. */
 static inline void tw_arc_consume(tw_arc_t *a, uint32_t bytes)
 {
-    tw_gauge_add(&a->read, bytes);
+    tw_index_set(&a->read, tw_index_get(&a->read) + bytes);
 }
 
 /** Forget the data, keep the counters. */
 static inline void tw_arc_clear(tw_arc_t *a)
 {
-    tw_gauge_set(&a->read, 0);
-    tw_gauge_set(&a->write, 0);
+    tw_index_set(&a->read, 0);
+    tw_index_set(&a->write, 0);
 }

@@ -126,6 +126,14 @@ void sched_debug_script(tw_graph_t *g, uint32_t bit);
 /** RUN, counted and, when it is its turn, timed. @return what the node returns */
 uint32_t sched_call(tw_graph_t *g, tw_graph_hot_t *h, tw_xdm_t *x, uint32_t *state);
 
+/* graph_mp.c */
+enum { MAIN_ID = 1 };
+typedef struct tw_graph_mp tw_graph_mp_t;
+void mp_block(tw_graph_t *g, uint64_t tick);
+/** Main has the node at this place to itself until mp_drop(); always true with one instance. */
+bool mp_hold(tw_graph_t *g, uint32_t pos, bool *release);
+void mp_drop(tw_graph_t *g, uint32_t pos, bool release);
+
 /* graph_script.c */
 /** `code` runs from the next call on; code and literals must stay where they are. */
 void script_install(tw_graph_script_t *s, const tw_script_t *code);

@@ -449,6 +449,10 @@ bool tw_graph_run(tw_graph_t *g, tw_run_how_t how)
 
 void tw_graph_block(tw_graph_t *g, uint64_t tick)
 {
+    if (g->mp != NULL) {
+        mp_block(g, tick);
+        return;
+    }
     tw_graph_begin(g, tick);
     (void)tw_graph_run(g, TW_RUN_STARVED);
 }
