@@ -12,7 +12,7 @@ static bool cfg_ok(const tw_engine_cfg_t *cfg)
 {
     return cfg->port != NULL && cfg->board != NULL && power_of_two(cfg->queue_bytes, 256, TW_WORD_POS_MASK / 2 + 1) &&
            power_of_two(cfg->timed_bytes, 256, 1u << 30) && power_of_two(cfg->reply_bytes, 1024, 1u << 30) &&
-           cfg->graph_bytes >= 256 && cfg->graph_bytes < UINT32_MAX / 2;
+           cfg->undo_bytes < 1u << 30 && cfg->graph_bytes >= 256 && cfg->graph_bytes < UINT32_MAX / 2;
 }
 
 static size_t up(size_t n)
@@ -20,10 +20,15 @@ static size_t up(size_t n)
     return (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 }
 
+static uint32_t undo_bytes(const tw_engine_cfg_t *cfg)
+{
+    return cfg->undo_bytes != 0 ? cfg->undo_bytes : cfg->timed_bytes;
+}
+
 size_t tw_engine_need(const tw_engine_cfg_t *cfg)
 {
     return up(sizeof(tw_engine_t)) + up(cfg->queue_bytes) + up(cfg->timed_bytes) + up(cfg->reply_bytes) +
-           2 * up(cfg->graph_bytes);
+           up(undo_bytes(cfg)) + 2 * up(cfg->graph_bytes);
 }
 
 tw_err_t tw_engine_init(tw_engine_t **out, const tw_engine_cfg_t *cfg, void *mem, size_t bytes)
@@ -44,8 +49,12 @@ tw_err_t tw_engine_init(tw_engine_t **out, const tw_engine_cfg_t *cfg, void *mem
     e->timed.size = cfg->timed_bytes;
     tw_ring_init(&e->replies, tw_arena_take(&arena, cfg->reply_bytes / 2, ALIGN), cfg->reply_bytes / 2);
     tw_ring_init(&e->events, tw_arena_take(&arena, cfg->reply_bytes / 2, 8), cfg->reply_bytes / 2);
+    e->undo.size = undo_bytes(cfg);
+    e->undo.buf = tw_arena_take(&arena, e->undo.size, ALIGN);
     e->slots[0].mem = tw_arena_take(&arena, cfg->graph_bytes, ALIGN);
     e->slots[1].mem = tw_arena_take(&arena, cfg->graph_bytes, ALIGN);
+    e->e.slot = e->e.kept = NO_SLOT;
+    record_init(e);
     e->c.view = e->c.group_view = e->c.primed = e->c.group_primed = NO_SLOT;
     *out = e;
     return TW_OK;
@@ -55,22 +64,59 @@ tw_err_t tw_engine_init(tw_engine_t **out, const tw_engine_cfg_t *cfg, void *mem
 
 bool engine_settled(tw_engine_t *e)
 {
-    return atomic_load_explicit(&e->swaps_done, memory_order_acquire) == e->c.generation;
+    return atomic_load_explicit(&e->moves_done, memory_order_acquire) == e->c.moves;
+}
+
+static void leave_slot(slot_t *s)
+{
+    if (s->live) {
+        s->graph.env.host = (tw_graph_host_t){0};
+        tw_graph_stop(&s->graph);
+        s->live = false;
+    }
 }
 
 void engine_reclaim(tw_engine_t *e)
 {
-    if (!engine_settled(e)) {
+    engine_sync(e);
+    const uint32_t where = atomic_load_explicit(&e->where, memory_order_acquire);
+    if (!engine_settled(e) || tw_bits(where, WHERE_FADING) != 0) {
         return;
     }
+    const int kept = (int)tw_bits(where, WHERE_KEPT) - 1;
     for (int i = 0; i < 2; i++) {
         slot_t *s = &e->slots[i];
-        if (s->live && i != e->c.view && i != e->c.primed && i != e->c.group_primed) {
-            s->graph.env.host = (tw_graph_host_t){0};
-            tw_graph_stop(&s->graph);
-            s->live = false;
+        if (s->live && i != kept && i != e->c.view && i != e->c.primed && i != e->c.group_primed) {
+            leave_slot(s);
         }
     }
+}
+
+static uint32_t largest_value(const tw_graph_t *g)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        most = tw_max_u32(most, tw_graph_params_bytes(&g->nodes[i]));
+    }
+    return most;
+}
+
+/* What the two sides keep of each node beside the graph. */
+static tw_err_t take_marks(slot_t *s, uint32_t nodes, tw_arena_t *arena, tw_fault_t *fault)
+{
+    uint32_t **const lists[] = {&s->versions, &s->asked, &s->noted};
+    for (size_t i = 0; i < TW_COUNT(lists); i++) {
+        *lists[i] = tw_arena_take(arena, nodes * sizeof(uint32_t), _Alignof(uint32_t));
+        if (*lists[i] == NULL) {
+            *fault =
+                (tw_fault_t){.err = TW_E_NOMEM, .at = (uint32_t)((TW_COUNT(lists) - i) * nodes * sizeof(uint32_t))};
+            return TW_E_NOMEM;
+        }
+        for (uint32_t k = 0; k < nodes; k++) {
+            (*lists[i])[k] = i == 0; /* a version of 0 is what a client says that does not look */
+        }
+    }
+    return TW_OK;
 }
 
 static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t bytes, bool in_place, tw_fault_t *fault)
@@ -88,33 +134,49 @@ static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t 
         img = copy;
     }
     /* No callbacks while the control thread runs the nodes: the event ring is the engine's. */
-    const tw_graph_env_t env = {.port = e->cfg.port, .board = e->cfg.board};
-    const uint32_t nodes = tw_bits(tw_img_word(img, 0, TW_W_COUNTS), TW_W12_NODES);
-    s->versions = tw_arena_take(&arena, nodes * sizeof *s->versions, _Alignof(uint32_t));
-    if (s->versions == NULL) {
-        *fault = (tw_fault_t){.err = TW_E_NOMEM, .at = (uint32_t)(nodes * sizeof *s->versions)};
+    fade_init(&s->side, &e->e.rec_board);
+    const tw_graph_env_t env = {.port = e->cfg.port, .board = &s->side.board};
+    TW_TRY(take_marks(s, tw_bits(tw_img_word(img, 0, TW_W_COUNTS), TW_W12_NODES), &arena, fault));
+    TW_TRY(tw_graph_load(&s->graph, img, &env, &arena, fault));
+    s->value_bytes = largest_value(&s->graph);
+    s->value = tw_arena_take(&arena, 2 * (size_t)s->value_bytes, 8);
+    if (s->value == NULL) {
+        tw_graph_stop(&s->graph);
+        *fault = (tw_fault_t){.err = TW_E_NOMEM, .at = 2 * s->value_bytes};
         return TW_E_NOMEM;
     }
-    for (size_t i = 0; i < nodes; i++) {
-        s->versions[i] = 1; /* 0 is what a client says that does not look */
+    fade_prepare(&s->side, &s->graph, &arena);
+    s->rest = arena;
+    s->rest_mark = arena.used;
+    s->plan = (tw_graph_carry_t){0};
+    return TW_OK;
+}
+
+/* The spare slot may hold the graph one could go back to; a fade that runs, or a swap that may still be taken back,
+ * needs it. */
+static tw_err_t spare_is_free(tw_engine_t *e)
+{
+    if (e->c.group_primed != NO_SLOT || !engine_settled(e)) {
+        return TW_E_BUSY;
     }
-    return tw_graph_load(&s->graph, img, &env, &arena, fault);
+    const uint32_t where = atomic_load_explicit(&e->where, memory_order_acquire);
+    if (tw_bits(where, WHERE_ARMED) == TW_WAITS_SWAP) {
+        return TW_E_UNCONFIRMED;
+    }
+    return tw_bits(where, WHERE_FADING) != 0 ? TW_E_BUSY : TW_OK;
 }
 
 tw_err_t tw_engine_prime(tw_engine_t *e, const uint8_t *image, uint32_t bytes, bool in_place, tw_fault_t *fault)
 {
-    *fault = (tw_fault_t){0};
-    if (e->c.group_primed != NO_SLOT || !engine_settled(e)) {
-        fault->err = TW_E_BUSY;
-        return TW_E_BUSY;
-    }
+    engine_sync(e);
+    *fault = (tw_fault_t){.err = spare_is_free(e)};
+    TW_TRY(fault->err);
     tw_engine_unprime(e);
-    engine_reclaim(e);
     const int spare = e->c.view == 0 ? 1 : 0;
     slot_t *s = &e->slots[spare];
+    leave_slot(s);
     const tw_err_t err = build(e, s, image, bytes, in_place, fault);
     if (err == TW_OK) {
-        s->graph.env.host = engine_host(e);
         s->live = true;
         s->image = ++e->c.images;
         e->c.primed = spare;
@@ -191,7 +253,7 @@ static bool running(tw_engine_t *e)
 
 bool tw_engine_tick(tw_engine_t *e)
 {
-    uint64_t w = tw_word_load(&e->word);
+    const uint64_t w = tw_word_load(&e->word);
     e->e.tick = tw_word_tick(w);
     record_look(e);
     apply_queue(e, tw_word_pos(w));
@@ -202,14 +264,15 @@ bool tw_engine_tick(tw_engine_t *e)
         return false;
     }
     /* Publishing may go on until here; what came in between saw this tick and belongs before it. */
-    w = tw_word_claim(&e->word);
-    apply_queue(e, tw_word_pos(w));
+    const uint64_t before = tw_word_claim(&e->word);
+    apply_queue(e, tw_word_pos(before));
     apply_timed(e);
     if (!running(e)) {
+        tw_word_unclaim(&e->word, before);
         return false;
     }
     record_block(e);
-    tw_graph_block(e->e.graph, e->e.tick);
+    swap_run_block(e);
     record_block_end(e);
     if (e->e.watches != NULL) {
         probe_scripts(e);

@@ -34,6 +34,7 @@ typedef struct tw_engine_cfg {
     uint32_t timed_bytes; /* commands for a named tick, power of two */
     uint32_t reply_bytes; /* replies and events, power of two */
     uint32_t graph_bytes; /* each of the two graph slots: image, state, buffers */
+    uint32_t undo_bytes;  /* old values of a transaction that waits to be confirmed; 0 = as timed_bytes */
 } tw_engine_cfg_t;
 
 /** Memory tw_engine_init() takes for this configuration [bytes], alignment 64. */
@@ -53,12 +54,13 @@ typedef enum tw_graph_state { TW_GRAPH_EMPTY = 0, TW_GRAPH_STOPPED = 1, TW_GRAPH
  * parameters set, scripts verified. The running graph is not touched.
  * @param in_place  image stays where it is (flash) and outlives the graph; otherwise it is copied
  * @return TW_OK: the slot waits for tw_engine_put_swap() or tw_engine_unprime()
- *         TW_E_BUSY: the spare slot still waits for the engine to leave it (one block)
+ *         TW_E_BUSY: the spare slot still waits for the engine to leave it (one block, or a fade)
+ *         TW_E_UNCONFIRMED: the spare slot holds the graph an unconfirmed swap would go back to
  *         IMG_*, SCR_*, PARAM_*, NOMEM: fault says section (TW_SEC_* + 1, 0 header) and place;
  *         nothing changed
  */
 tw_err_t tw_engine_prime(tw_engine_t *e, const uint8_t *image, uint32_t bytes, bool in_place, tw_fault_t *fault);
-/** Forget a primed graph that was not swapped in. */
+/** Forget a primed graph that was not swapped in. What could be rolled back to before the prime is gone. */
 void tw_engine_unprime(tw_engine_t *e);
 
 typedef struct tw_engine_info {
@@ -137,8 +139,68 @@ tw_err_t tw_engine_put_param(tw_engine_t *e, uint32_t token, uint32_t node, uint
                              uint32_t bytes);
 tw_err_t tw_engine_put_preset(tw_engine_t *e, uint32_t token, uint32_t node, uint32_t preset);
 tw_err_t tw_engine_put_read(tw_engine_t *e, uint32_t token, uint32_t node, uint32_t index);
-/** Make the primed graph the current one; the old slot is free again when the reply came. */
+
+/* What the new graph takes over from the old at the boundary, for nodes that are the same in both (graph_carry.h). */
+typedef enum tw_carry {
+    TW_CARRY_NONE = 0,   /* nothing: every node as RESET left it */
+    TW_CARRY_STATE = 1,  /* what the signal left behind; parameters are those of the new image */
+    TW_CARRY_PARAMS = 2, /* the same, and parameters as they are in the old graph win over the new image's */
+} tw_carry_t;
+
+typedef struct tw_swap {
+    bool start;   /* else the new graph is left STOPPED, without a fade */
+    bool confirm; /* watched: overload or NaN in an output rolls back by itself, until put_keep or put_rollback */
+    tw_carry_t carry;
+    uint32_t fade_us; /* both graphs run and their outputs are mixed for so long, in whole blocks; 0: at once */
+} tw_swap_t;
+/**
+ * Make the primed graph the current one. The old one stays in its slot to go back to, until the next prime, put_keep
+ * or put_unload. The reply comes when the new graph takes over (a fade begins there); its value: blocks of the fade.
+ * @return STATE: nothing primed; FADE_FORMAT: fault->at = hwid of an IO the graphs use with two formats, 0xFFFFFFFF
+ *         when their blocks differ in length; NOMEM: fault->at = bytes the slot is short of for fading or carrying;
+ *         RANGE: a fade of more than 2^20 blocks. The graph stays primed
+ */
+tw_err_t tw_engine_put_swap_to(tw_engine_t *e, uint32_t token, const tw_swap_t *how, tw_fault_t *fault);
+/** The same, at once and with nothing carried over. */
 tw_err_t tw_engine_put_swap(tw_engine_t *e, uint32_t token, bool start);
+/**
+ * Go back to the graph before the last swap, with the parameters it had; it takes the time `fade_us`, 0 one block.
+ * Where that swap carried state over, the signal's state comes along; otherwise it is that of the moment the graph
+ * stopped, as always when the engine goes back by itself. A fade that still runs is turned round where it is. Going
+ * back once more comes forward again.
+ * @return NO_ROLLBACK, BUSY: a swap is on its way; the reply may say GENERATION: the engine went back by itself
+ */
+tw_err_t tw_engine_put_rollback(tw_engine_t *e, uint32_t token, uint32_t fade_us);
+/** Give up the graph one could go back to; an unconfirmed swap is confirmed. @return as put_rollback */
+tw_err_t tw_engine_put_keep(tw_engine_t *e, uint32_t token);
+
+/* ---- changes that wait to be confirmed ---- */
+
+/**
+ * The group's put_param, put_preset and put_script between arm and armed remember what they replace, before the first
+ * of them is applied to its node. From then on overload or NaN in an output puts all of it back, and put_revert does.
+ * @param id  the caller's name for it, told by tw_engine_guard(); not 0
+ * @return UNCONFIRMED: something else waits; the puts in between may say TXN_FULL: the old values find no room
+ */
+tw_err_t tw_engine_put_arm(tw_engine_t *e, uint32_t id);
+tw_err_t tw_engine_put_armed(tw_engine_t *e);
+/** Keep the new values. The reply says REVERTED when they are gone already. */
+tw_err_t tw_engine_put_confirm(tw_engine_t *e, uint32_t token, uint32_t id);
+/** Put the old values back, all at one boundary, which the reply names; REVERTED as above. */
+tw_err_t tw_engine_put_revert(tw_engine_t *e, uint32_t token, uint32_t id);
+
+typedef enum tw_waits { TW_WAITS_NOTHING = 0, TW_WAITS_SWAP = 1, TW_WAITS_VALUES = 2 } tw_waits_t;
+typedef enum tw_revert { TW_REVERT_NONE = 0, TW_REVERT_OVERLOAD = 1, TW_REVERT_NAN = 2 } tw_revert_t;
+typedef struct tw_engine_guard {
+    tw_waits_t armed;  /* what waits to be confirmed */
+    uint32_t id;       /* of armed values */
+    bool fading, kept; /* a fade runs; there is a graph to go back to */
+    uint32_t reverts;  /* how often the engine went back by itself; of the last time: */
+    tw_revert_t reason;
+    uint32_t at;   /* NAN: hwid of the output; OVERLOAD: load in permille */
+    uint64_t tick; /* block before which it happened */
+} tw_engine_guard_t;
+void tw_engine_guard(tw_engine_t *e, tw_engine_guard_t *out);
 tw_err_t tw_engine_put_unload(tw_engine_t *e, uint32_t token);
 
 typedef enum tw_control {
@@ -218,6 +280,8 @@ typedef struct tw_recorder {
 tw_err_t tw_engine_record(tw_engine_t *e, tw_recorder_t *r);
 /** The number of the first block, for a replay; before the first graph. */
 void tw_engine_first_tick(tw_engine_t *e, uint64_t tick);
+/** Let the next block count as the one that took too long, for a replay: nothing takes time there. */
+void tw_engine_overload(tw_engine_t *e);
 
 /** Bytes a group may still take. */
 uint32_t tw_engine_room(tw_engine_t *e);

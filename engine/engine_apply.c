@@ -17,22 +17,6 @@ static void answer(tw_engine_t *e, const cmd_t *c, tw_err_t err)
     }
 }
 
-static void change_graph(tw_engine_t *e, tw_graph_t *graph, tw_graph_state_t state)
-{
-    const tw_board_t *board = e->cfg.board;
-    if (graph != NULL && board->adopt != NULL) {
-        board->adopt(board->ctx);
-    }
-    e->e.graph = graph;
-    e->e.generation++;
-    e->e.steps = 0;
-    e->e.watches = NULL;
-    record_graph(e);
-    tw_gauge_set(&e->state, (uint32_t)state);
-    /* From here on the control side may touch the old slot. */
-    atomic_store_explicit(&e->swaps_done, e->e.generation, memory_order_release);
-}
-
 static tw_err_t control(tw_engine_t *e, tw_control_t op, uint32_t steps)
 {
     switch (op) {
@@ -85,10 +69,13 @@ static void run_script(tw_engine_t *e, const cmd_t *c)
 static void read_arc(tw_engine_t *e, const cmd_t *c)
 {
     const tw_arc_t *a = &e->e.graph->arcs[c->a];
-    uint32_t n = tw_min_u32(c->b, tw_gauge_get(&a->write));
+    const uint32_t known = a->shares != NULL && !a->second ? tw_arc_fill(a)
+                           : a->type == TW_ARC_MODULO      ? a->size
+                                                           : tw_gauge_get(&a->write);
+    uint32_t n = tw_min_u32(c->b, known);
     n -= n % a->in_frame;
     reply_t *r = reply_begin(e, c, TW_OK, n);
-    memcpy(reply_data(r), a->buf + tw_gauge_get(&a->write) - n, n);
+    (void)tw_arc_newest(a, reply_data(r), n);
     reply_send(e, r);
 }
 
@@ -113,13 +100,27 @@ static tw_probe_t *probe_of(const cmd_t *c)
 /* Counted also when it is refused, and before it is answered: a client may send the next at once. */
 static void replace_script(tw_engine_t *e, const cmd_t *c, tw_err_t refused)
 {
-    const tw_err_t err = refused != TW_OK ? refused : e->e.graph == NULL ? TW_E_NO_GRAPH : TW_OK;
-    if (err == TW_OK) {
+    if (refused == TW_OK) {
+        undo_note(e, c);
         tw_graph_set_script(e->e.graph, c->a, data_of(c), c->b, c->more);
     }
     const uint32_t done = atomic_load_explicit(&e->scripts_done, memory_order_relaxed);
     atomic_store_explicit(&e->scripts_done, done + 1, memory_order_release);
-    answer(e, c, err);
+    answer(e, c, refused);
+}
+
+/* The last word on values that wait to be confirmed; they may be gone already. */
+static tw_err_t end_armed(tw_engine_t *e, const cmd_t *c)
+{
+    if (e->e.armed != TW_WAITS_VALUES || tw_gauge_get(&e->armed_id) != c->a) {
+        return TW_E_REVERTED;
+    }
+    if (c->op == OP_REVERT) {
+        undo_revert(e);
+    }
+    swap_disarm(e);
+    engine_tell_where(e);
+    return TW_OK;
 }
 
 /* Commands that only make sense with a graph. */
@@ -155,36 +156,60 @@ static void apply_to_graph(tw_engine_t *e, const cmd_t *c)
         probe_attach(e, probe_of(c));
         break;
     case OP_UNPROBE:
-        probe_detach(e, probe_of(c));
         break;
+    case OP_ARM:
+        undo_arm(e, c);
+        break;
+    case OP_ARMED:
+        undo_armed(e);
+        break;
+    case OP_CONFIRM:
+    case OP_REVERT:
+        answer(e, c, end_armed(e, c));
+        return;
     case OP_PAD:
     case OP_SCRIPT:
     case OP_SWAP:
     case OP_UNLOAD:
+    case OP_ROLLBACK:
+    case OP_KEEP:
         break;
     }
     answer(e, c, TW_OK);
 }
 
+static bool moves(uint16_t op)
+{
+    return op == OP_SWAP || op == OP_UNLOAD || op == OP_ROLLBACK || op == OP_KEEP;
+}
+
+/* Checked against the graph that runs? It may have gone by itself while the command was on its way. */
+static tw_err_t refusal(const tw_engine_t *e, const cmd_t *c)
+{
+    return e->e.graph == NULL ? TW_E_NO_GRAPH : c->generation != (uint16_t)e->e.generation ? TW_E_GENERATION : TW_OK;
+}
+
 void engine_apply(tw_engine_t *e, const cmd_t *c, tw_err_t refused)
 {
+    if (refused == TW_OK && !moves(c->op)) {
+        refused = refusal(e, c);
+    }
     if (e->e.rec != NULL && refused == TW_OK) {
         record_command(e, c);
     }
-    if (c->op == OP_SCRIPT) {
+    if (c->op == OP_UNPROBE) { /* of a graph that left, or never attached: it is free in any case */
+        if (refused == TW_OK) {
+            probe_detach(e, probe_of(c));
+        }
+        answer(e, c, TW_OK);
+    } else if (c->op == OP_SCRIPT) {
         replace_script(e, c, refused);
     } else if (refused != TW_OK) {
         answer(e, c, refused);
-    } else if (c->op == OP_SWAP) {
-        change_graph(e, &e->slots[c->a].graph, c->b != 0 ? TW_GRAPH_RUNNING : TW_GRAPH_STOPPED);
-        answer(e, c, TW_OK);
-    } else if (c->op == OP_UNLOAD) {
-        change_graph(e, NULL, TW_GRAPH_EMPTY);
-        answer(e, c, TW_OK);
-    } else if (e->e.graph == NULL) {
-        /* a probe that was never attached is detached */
-        answer(e, c, c->op == OP_UNPROBE ? TW_OK : TW_E_NO_GRAPH);
+    } else if (moves(c->op)) {
+        swap_apply(e, c);
     } else {
+        undo_note(e, c);
         apply_to_graph(e, c);
     }
 }

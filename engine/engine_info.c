@@ -46,6 +46,7 @@ static uint32_t permille(const tw_engine_t *e, const tw_graph_t *g, uint32_t cyc
 
 void tw_engine_info(tw_engine_t *e, tw_engine_info_t *out)
 {
+    engine_sync(e);
     *out = (tw_engine_info_t){
         .state = (tw_graph_state_t)tw_gauge_get(&e->state),
         .generation = e->c.generation,
@@ -163,10 +164,12 @@ tw_err_t tw_engine_check_param(tw_engine_t *e, uint32_t node, uint32_t index, ui
     return err;
 }
 
-/* Nothing that replaces a script is under way: what is installed says all. */
+/* Nothing that replaces a script, or may put an old one back, is under way: what is installed says all. */
 static bool scripts_settled(tw_engine_t *e)
 {
-    return e->c.put == e->c.start && atomic_load_explicit(&e->scripts_done, memory_order_acquire) == e->c.scripts;
+    const uint32_t where = atomic_load_explicit(&e->where, memory_order_acquire);
+    return tw_bits(where, WHERE_ARMED) != TW_WAITS_VALUES && e->c.put == e->c.start &&
+           atomic_load_explicit(&e->scripts_done, memory_order_acquire) == e->c.scripts;
 }
 
 tw_err_t tw_engine_check_script(tw_engine_t *e, uint32_t script, const uint8_t *code, uint32_t code_bytes,

@@ -5,8 +5,10 @@
  */
 #pragma once
 #include "engine/engine.h"
+#include "engine/engine_fade.h"
 #include "engine/engine_word.h"
 #include "engine/graph/graph.h"
+#include "engine/graph/graph_carry.h"
 
 typedef enum tw_op {
     OP_PAD = 0, /* only its first 8 bytes exist */
@@ -23,12 +25,19 @@ typedef enum tw_op {
     OP_ARC_WRITE,
     OP_PROBE,
     OP_UNPROBE,
+    OP_ROLLBACK,
+    OP_KEEP,
+    OP_ARM,
+    OP_ARMED,
+    OP_CONFIRM,
+    OP_REVERT,
 } tw_op_t;
 
 /* A command as it lies in the queue; `n` bytes of data follow. */
 typedef struct cmd {
     uint32_t bytes; /* of the whole record, multiple of 8 */
-    uint16_t op, reserved;
+    uint16_t op;
+    uint16_t generation; /* of the graph it was checked against, lower half */
     uint32_t token;
     uint32_t room; /* reply ring bytes promised to it */
     uint32_t a, b;
@@ -52,8 +61,30 @@ typedef struct slot {
     tw_graph_t graph;
     uint32_t *versions; /* of each node's parameters; control side */
     uint32_t image;     /* number of the image primed in it, for recordings */
-    bool live;          /* its nodes were RESET and not yet STOPped */
+    uint32_t *asked,
+        *noted;     /* number of the last armed group that touched the node: counted by control, saved by engine */
+    uint8_t *value; /* two saved nodes: for putting parameters back */
+    uint32_t value_bytes;
+    bool live; /* its nodes were RESET and not yet STOPped */
+    fade_side_t side;
+    tw_arena_t rest;       /* what the graph left of the slot */
+    size_t rest_mark;      /* of it, without the plan of a swap */
+    tw_graph_carry_t plan; /* what it takes over from the graph before */
 } slot_t;
+
+/* What the engine knows of its slots, in one word for the control side. */
+#define WHERE_CURRENT 1, 0 /* slot + 1, 0 none */
+#define WHERE_KEPT 3, 2
+#define WHERE_FADING 4, 4
+#define WHERE_ARMED 6, 5 /* tw_waits_t */
+
+/* Old values of an armed group, in the order they were replaced. Engine side. */
+typedef struct undo {
+    uint8_t *buf;
+    uint32_t size, used;
+    uint32_t number; /* of the armed group, for slot_t.noted */
+    bool recording;
+} undo_t;
 
 #define TW_ARC_READ_MAX 4096u
 enum { NO_SLOT = -1 };
@@ -82,8 +113,12 @@ struct tw_engine {
     uint32_t queue_size;
     _Alignas(64) tw_word_t word;
     _Alignas(64) _Atomic uint32_t taken; /* queue position the engine has applied up to */
-    _Atomic uint32_t swaps_done;         /* swaps and unloads applied */
-    _Atomic uint32_t scripts_done;       /* replacements of scripts applied or refused */
+    _Atomic uint32_t moves_done;         /* swaps, rollbacks, keeps and unloads applied or refused */
+    _Atomic uint32_t where;              /* WHERE_*: stored before `generation` */
+    _Atomic uint32_t generation;         /* swaps, rollbacks and unloads that happened */
+    tw_gauge_t revert_reason, revert_at, revert_tick[2], armed_id;
+    _Atomic uint32_t reverts;      /* by themselves: stored after the four above */
+    _Atomic uint32_t scripts_done; /* replacements of scripts applied or refused */
     tw_gauge_t state, late, events_lost;
     tw_ring_t replies, events;
     tw_recorder_t *_Atomic recorder; /* control sets it, the engine looks once a tick */
@@ -94,21 +129,31 @@ struct tw_engine {
         int view;       /* slot of the graph as published */
         int group_view; /* as seen by further commands of the open group */
         int primed;
-        int group_primed;    /* primed slot the open group swaps in */
-        uint32_t generation; /* = swaps and unloads published */
-        uint32_t images;     /* primed so far */
-        uint32_t scripts;    /* replacements of scripts published */
-        bool from_events;    /* where the reply handed out came from */
+        int group_primed;              /* primed slot the open group swaps in */
+        uint32_t generation;           /* = what it will be once all that was published happened */
+        uint32_t group_generation;     /* as seen by further commands of the open group */
+        uint32_t moves;                /* published */
+        uint32_t arm_number, arm_need; /* of the open group: 0 not armed; bytes its undo takes */
+        uint32_t arms;
+        uint32_t images;  /* primed so far */
+        uint32_t scripts; /* replacements of scripts published */
+        bool from_events; /* where the reply handed out came from */
+        bool overload;    /* a replay says so */
     } c;
     struct {
         tw_graph_t *graph;
         uint64_t tick;
         uint32_t generation, steps;
+        int slot, kept;      /* of `graph`, and of the one to go back to */
+        bool fading;         /* `kept` (or, when that was given up, the other slot) runs too */
+        uint8_t armed;       /* tw_waits_t */
+        uint32_t hot;        /* blocks in a row that took too long */
         tw_probe_t *watches; /* probes that a script fires */
         tw_recorder_t *rec;  /* that records now, NULL none */
-        tw_port_t rec_port;  /* what a graph that is recorded sees instead of cfg.port and cfg.board */
+        tw_port_t rec_port;  /* what graphs see instead of cfg.port and cfg.board */
         tw_board_t rec_board;
     } e;
+    undo_t undo;
 };
 
 static inline uint32_t cmd_distance(uint32_t from, uint32_t to)
@@ -124,7 +169,9 @@ static inline tw_graph_t *engine_view(tw_engine_t *e)
 
 /** Control: STOP the nodes of a graph the engine has left. */
 void engine_reclaim(tw_engine_t *e);
-/** True when the engine has applied every published swap and unload. */
+/** Control: catch up with what the engine did by itself. */
+void engine_sync(tw_engine_t *e);
+/** True when the engine has applied every published swap, rollback, keep and unload. */
 bool engine_settled(tw_engine_t *e);
 /** Record at a queue position. */
 static inline cmd_t *cmd_at(tw_engine_t *e, uint32_t pos)
@@ -135,6 +182,34 @@ static inline cmd_t *cmd_at(tw_engine_t *e, uint32_t pos)
 /* engine_apply.c: engine side */
 void engine_apply(tw_engine_t *e, const cmd_t *c, tw_err_t refused);
 
+/* engine_swap.c: engine side */
+void swap_apply(tw_engine_t *e, const cmd_t *c);
+void swap_run_block(tw_engine_t *e);
+/** Nothing waits to be confirmed any more. */
+void swap_disarm(tw_engine_t *e);
+
+/* engine_undo.c: engine side */
+void undo_arm(tw_engine_t *e, const cmd_t *c);
+void undo_armed(tw_engine_t *e);
+/** Save what the command is about to replace. */
+void undo_note(tw_engine_t *e, const cmd_t *c);
+/** Forget the old values. */
+void undo_forget(tw_engine_t *e);
+/** Put every old value back. */
+void undo_revert(tw_engine_t *e);
+/** Tell the control side what it may know. */
+void engine_tell_where(tw_engine_t *e);
+/** Control: bytes the undo of a command takes more; 0 when the open group is not armed. */
+uint32_t undo_need(tw_engine_t *e, const cmd_t *c);
+
+/* engine_queue.c */
+#define NO_REPLY UINT32_MAX
+/** Append a command. `reply`: bytes of data its reply carries, or NO_REPLY. */
+tw_err_t engine_put(tw_engine_t *e, const cmd_t *head, const void *data, uint32_t reply);
+static inline uint32_t on_token(uint32_t token)
+{
+    return token != 0 ? 0 : NO_REPLY;
+}
 /* engine_probe.c: engine side */
 void probe_attach(tw_engine_t *e, tw_probe_t *p);
 void probe_detach(tw_engine_t *e, tw_probe_t *p);
@@ -150,10 +225,12 @@ void probe_scripts(tw_engine_t *e);
 void record_look(tw_engine_t *e);
 /** A command is about to apply. */
 void record_command(tw_engine_t *e, const cmd_t *c);
-/** The graph that runs was changed. */
-void record_graph(tw_engine_t *e);
+/** Port and board for graphs, which note what passes while something is recorded. */
+void record_init(tw_engine_t *e);
 void record_block(tw_engine_t *e);
 void record_block_end(tw_engine_t *e);
+/** The block took too long and what waits to be confirmed is taken back. */
+void record_overload(tw_engine_t *e, uint32_t permille);
 /** A script ran for a probe, after the block. */
 void record_run(tw_engine_t *e, uint32_t script, const int64_t *args, uint32_t n);
 

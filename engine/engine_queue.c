@@ -34,12 +34,14 @@ static cmd_t *place(tw_engine_t *e, uint32_t bytes)
     return c;
 }
 
-/* Append a command. `reply`: bytes of data its reply carries, or NO_REPLY. */
-#define NO_REPLY UINT32_MAX
-static tw_err_t put(tw_engine_t *e, const cmd_t *head, const void *data, uint32_t reply)
+tw_err_t engine_put(tw_engine_t *e, const cmd_t *head, const void *data, uint32_t reply)
 {
     if (head->n > e->queue_size) {
         return TW_E_QUEUE_FULL;
+    }
+    const uint32_t need = undo_need(e, head);
+    if (need > e->undo.size - e->c.arm_need) {
+        return TW_E_TXN_FULL;
     }
     const uint32_t before = e->c.put, bytes = tw_round_up((uint32_t)sizeof *head + head->n, 8);
     uint32_t room = 0;
@@ -54,15 +56,12 @@ static tw_err_t put(tw_engine_t *e, const cmd_t *head, const void *data, uint32_
     *c = *head;
     c->bytes = bytes;
     c->room = room;
+    c->generation = (uint16_t)e->c.group_generation;
+    e->c.arm_need += need;
     if (head->n != 0 && data != NULL) {
         memcpy(c + 1, data, head->n);
     }
     return TW_OK;
-}
-
-static uint32_t on_token(uint32_t token)
-{
-    return token != 0 ? 0 : NO_REPLY;
 }
 
 static tw_err_t node_of_view(tw_engine_t *e, uint32_t node)
@@ -88,7 +87,7 @@ tw_err_t tw_engine_put_param(tw_engine_t *e, uint32_t token, uint32_t node, uint
 {
     TW_TRY(node_of_view(e, node));
     const cmd_t c = {.op = OP_PARAM, .token = token, .a = node, .b = index, .n = bytes};
-    return put(e, &c, value, on_token(token));
+    return engine_put(e, &c, value, on_token(token));
 }
 
 tw_err_t tw_engine_put_preset(tw_engine_t *e, uint32_t token, uint32_t node, uint32_t preset)
@@ -98,7 +97,7 @@ tw_err_t tw_engine_put_preset(tw_engine_t *e, uint32_t token, uint32_t node, uin
         return TW_E_PARAM_PRESET;
     }
     const cmd_t c = {.op = OP_PRESET, .token = token, .a = node, .b = preset};
-    return put(e, &c, NULL, on_token(token));
+    return engine_put(e, &c, NULL, on_token(token));
 }
 
 tw_err_t tw_engine_put_read(tw_engine_t *e, uint32_t token, uint32_t node, uint32_t index)
@@ -110,33 +109,22 @@ tw_err_t tw_engine_put_read(tw_engine_t *e, uint32_t token, uint32_t node, uint3
         return TW_E_PARAM_INDEX;
     }
     const cmd_t c = {.op = OP_READ, .token = token, .a = node, .b = index, .more = bytes};
-    return put(e, &c, NULL, bytes);
-}
-
-tw_err_t tw_engine_put_swap(tw_engine_t *e, uint32_t token, bool start)
-{
-    if (e->c.primed == NO_SLOT || e->c.group_primed != NO_SLOT) {
-        return TW_E_STATE;
-    }
-    const cmd_t c = {.op = OP_SWAP, .token = token, .a = (uint32_t)e->c.primed, .b = start};
-    TW_TRY(put(e, &c, NULL, on_token(token)));
-    e->c.group_primed = e->c.group_view = e->c.primed;
-    e->c.primed = NO_SLOT;
-    return TW_OK;
+    return engine_put(e, &c, NULL, bytes);
 }
 
 tw_err_t tw_engine_put_unload(tw_engine_t *e, uint32_t token)
 {
     const cmd_t c = {.op = OP_UNLOAD, .token = token};
-    TW_TRY(put(e, &c, NULL, on_token(token)));
+    TW_TRY(engine_put(e, &c, NULL, on_token(token)));
     e->c.group_view = NO_SLOT;
+    e->c.group_generation++;
     return TW_OK;
 }
 
 tw_err_t tw_engine_put_control(tw_engine_t *e, uint32_t token, tw_control_t op, uint32_t steps)
 {
     const cmd_t c = {.op = OP_CONTROL, .token = token, .a = (uint32_t)op, .b = steps};
-    return put(e, &c, NULL, on_token(token));
+    return engine_put(e, &c, NULL, on_token(token));
 }
 
 tw_err_t tw_engine_put_script(tw_engine_t *e, uint32_t token, uint32_t script, const uint8_t *code, uint32_t code_bytes,
@@ -151,7 +139,7 @@ tw_err_t tw_engine_put_script(tw_engine_t *e, uint32_t token, uint32_t script, c
     const uint64_t calls = g->scripts[script].calls;
     TW_TRY(tw_graph_note_calls(g, script, code, code_bytes));
     const cmd_t c = {.op = OP_SCRIPT, .token = token, .a = script, .b = code_bytes, .more = pool_bytes, .n = bytes};
-    const tw_err_t err = put(e, &c, code, on_token(token));
+    const tw_err_t err = engine_put(e, &c, code, on_token(token));
     if (err != TW_OK) {
         g->scripts[script].calls = calls;
     }
@@ -166,14 +154,14 @@ tw_err_t tw_engine_put_run(tw_engine_t *e, uint32_t token, uint32_t script, cons
         return TW_E_ARG;
     }
     const cmd_t c = {.op = OP_RUN, .token = token, .a = script, .b = budget, .n = n_args * (uint32_t)sizeof *args};
-    return put(e, &c, args, 8 * sizeof(int64_t));
+    return engine_put(e, &c, args, 8 * sizeof(int64_t));
 }
 
 tw_err_t tw_engine_put_script_off(tw_engine_t *e, uint32_t token, uint32_t script, bool off)
 {
     TW_TRY(script_of_view(e, script));
     const cmd_t c = {.op = OP_SCRIPT_OFF, .token = token, .a = script, .b = off};
-    return put(e, &c, NULL, on_token(token));
+    return engine_put(e, &c, NULL, on_token(token));
 }
 
 tw_err_t tw_engine_put_arc_read(tw_engine_t *e, uint32_t token, uint32_t arc, uint32_t limit)
@@ -182,7 +170,7 @@ tw_err_t tw_engine_put_arc_read(tw_engine_t *e, uint32_t token, uint32_t arc, ui
     const uint32_t most = tw_min_u32(tw_min_u32(limit, TW_ARC_READ_MAX), reply_limit(e));
     const uint32_t bytes = tw_min_u32(most, engine_view(e)->arcs[arc].size);
     const cmd_t c = {.op = OP_ARC_READ, .token = token, .a = arc, .b = bytes};
-    return put(e, &c, NULL, bytes);
+    return engine_put(e, &c, NULL, bytes);
 }
 
 tw_err_t tw_engine_put_arc_write(tw_engine_t *e, uint32_t token, uint32_t arc, const uint8_t *data, uint32_t bytes,
@@ -193,7 +181,7 @@ tw_err_t tw_engine_put_arc_write(tw_engine_t *e, uint32_t token, uint32_t arc, c
         return TW_E_RANGE;
     }
     const cmd_t c = {.op = OP_ARC_WRITE, .token = token, .a = arc, .b = partial, .n = bytes};
-    return put(e, &c, data, 0);
+    return engine_put(e, &c, data, 0);
 }
 
 tw_err_t tw_engine_put_probe(tw_engine_t *e, uint32_t token, tw_probe_t *probe)
@@ -203,14 +191,14 @@ tw_err_t tw_engine_put_probe(tw_engine_t *e, uint32_t token, tw_probe_t *probe)
         TW_TRY(script_of_view(e, probe->script));
     }
     const cmd_t c = {.op = OP_PROBE, .token = token, .n = sizeof probe};
-    return put(e, &c, &probe, on_token(token));
+    return engine_put(e, &c, &probe, on_token(token));
 }
 
 /* Also after its graph went: the reply then says that the probe is free. */
 tw_err_t tw_engine_put_unprobe(tw_engine_t *e, uint32_t token, tw_probe_t *probe)
 {
     const cmd_t c = {.op = OP_UNPROBE, .token = token, .n = sizeof probe};
-    return put(e, &c, &probe, on_token(token));
+    return engine_put(e, &c, &probe, on_token(token));
 }
 
 /* ---- publishing ------------------------------------------------------------------- */
@@ -226,11 +214,15 @@ static void bump(uint32_t *versions, const cmd_t *c)
 static void account_group(tw_engine_t *e)
 {
     int view = e->c.view;
+    e->c.arm_number = e->c.arm_need = 0;
     for (uint32_t pos = e->c.start; pos != e->c.put;) {
         const cmd_t *c = cmd_at(e, pos);
-        if (c->op == OP_SWAP || c->op == OP_UNLOAD) {
-            view = c->op == OP_SWAP ? (int)c->a : NO_SLOT;
+        if (c->op == OP_SWAP || c->op == OP_UNLOAD || c->op == OP_ROLLBACK) {
+            view = c->op == OP_SWAP ? (int)c->a : c->op == OP_UNLOAD ? NO_SLOT : 1 - view;
             e->c.generation++;
+            e->c.moves++;
+        } else if (c->op == OP_KEEP) {
+            e->c.moves++;
         } else if (c->op == OP_SCRIPT) {
             e->c.scripts++;
         } else if (c->op != OP_PAD) {
@@ -239,6 +231,7 @@ static void account_group(tw_engine_t *e)
         pos = (pos + c->bytes) & TW_WORD_POS_MASK;
     }
     e->c.view = e->c.group_view = view;
+    e->c.group_generation = e->c.generation;
     e->c.group_primed = NO_SLOT;
     e->c.group_promised = 0;
 }
@@ -249,6 +242,11 @@ uint64_t tw_engine_publish(tw_engine_t *e)
     account_group(e);
     e->c.start = e->c.put;
     return tw_word_tick(tw_word_publish(&e->word, bytes));
+}
+
+static bool may_wait(uint16_t op)
+{
+    return op == OP_PARAM || op == OP_PRESET || op == OP_SCRIPT || op == OP_ARM || op == OP_ARMED;
 }
 
 /* Copy the open group without pads. @return bytes, or UINT32_MAX when it does not fit or holds a
@@ -262,7 +260,7 @@ static uint32_t copy_group(tw_engine_t *e, tw_err_t *err)
         if (c->op == OP_PAD) {
             continue;
         }
-        if (c->op != OP_PARAM && c->op != OP_PRESET && c->op != OP_SCRIPT) {
+        if (!may_wait(c->op)) {
             *err = TW_E_TXN_METHOD;
             return UINT32_MAX;
         }
@@ -349,6 +347,8 @@ void tw_engine_drop(tw_engine_t *e)
     e->c.promised -= e->c.group_promised;
     e->c.group_promised = 0;
     e->c.group_view = e->c.view;
+    e->c.group_generation = e->c.generation;
+    e->c.arm_number = e->c.arm_need = 0;
     if (e->c.group_primed != NO_SLOT) {
         e->c.primed = e->c.group_primed;
         e->c.group_primed = NO_SLOT;

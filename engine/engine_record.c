@@ -1,8 +1,8 @@
 /* engine_record.c - what a graph hears and says, written to a ring on the engine thread.
  *
- * A graph that is recorded sees a port and a board that pass everything on and note it; nodes, IOs and scripts know
- * nothing of it. Recording begins where such a graph is swapped in, so that all its state is known, and ends by itself
- * when the ring is full: the graph is never delayed.
+ * Graphs see a port and a board that pass everything on and, while something is recorded, note it; nodes, IOs and
+ * scripts know nothing of it. Recording begins where such a graph is swapped in, so that all its state is known, and
+ * ends by itself when the ring is full: the graph is never delayed.
  */
 #include "engine/base/crc.h"
 #include "engine/base/record.h"
@@ -13,17 +13,8 @@ static tw_recorder_state_t state_of(const tw_recorder_t *r)
     return (tw_recorder_state_t)atomic_load_explicit(&r->state, memory_order_relaxed);
 }
 
-static void wrap(tw_engine_t *e, tw_graph_t *g, bool on)
-{
-    if (g != NULL) {
-        g->env.port = on ? &e->e.rec_port : e->cfg.port;
-        g->env.board = on ? &e->e.rec_board : e->cfg.board;
-    }
-}
-
 static void end(tw_engine_t *e, tw_recorder_state_t why)
 {
-    wrap(e, e->e.graph, false);
     atomic_store_explicit(&e->e.rec->state, (uint32_t)why, memory_order_release);
     e->e.rec = NULL;
 }
@@ -104,6 +95,35 @@ static uint32_t board_write(void *ctx, uint32_t hwid, uint64_t tick, const void 
     return took;
 }
 
+static bool board_io(void *ctx, uint32_t hwid, tw_io_command_t command, const void *data, uint32_t bytes)
+{
+    const tw_board_t *b = ((tw_engine_t *)ctx)->cfg.board;
+    return b->io(b->ctx, hwid, command, data, bytes);
+}
+
+static void board_flush(void *ctx, const void *at, uint32_t bytes, bool wrote)
+{
+    const tw_board_t *b = ((tw_engine_t *)ctx)->cfg.board;
+    b->flush(b->ctx, at, bytes, wrote);
+}
+
+void record_init(tw_engine_t *e)
+{
+    const tw_board_t *b = e->cfg.board;
+    e->e.rec_port = *e->cfg.port;
+    e->e.rec_port.ctx = e;
+    e->e.rec_port.now_us = now_us;
+    e->e.rec_port.cycles = cycles;
+    e->e.rec_board = *b;
+    e->e.rec_board.ctx = e;
+    e->e.rec_board.read = board_read;
+    e->e.rec_board.write = board_write;
+    e->e.rec_board.io = b->io != NULL ? board_io : NULL;
+    e->e.rec_board.flush = b->flush != NULL ? board_flush : NULL;
+    e->e.rec_board.accept = NULL; /* the engine asks the board itself */
+    e->e.rec_board.adopt = NULL;
+}
+
 /* ---- begin and end -------------------------------------------------------------------------- */
 
 void record_look(tw_engine_t *e)
@@ -114,24 +134,9 @@ void record_look(tw_engine_t *e)
     }
     if (e->e.rec == NULL && state_of(r) == TW_RECORDER_WAITING) {
         e->e.rec = r;
-        e->e.rec_port = *e->cfg.port;
-        e->e.rec_port.ctx = e;
-        e->e.rec_port.now_us = now_us;
-        e->e.rec_port.cycles = cycles;
-        e->e.rec_board = *e->cfg.board;
-        e->e.rec_board.ctx = e;
-        e->e.rec_board.read = board_read;
-        e->e.rec_board.write = board_write;
     }
     if (e->e.rec != NULL && atomic_load_explicit(&r->stop, memory_order_relaxed) != 0) {
         end(e, TW_RECORDER_ENDED);
-    }
-}
-
-void record_graph(tw_engine_t *e)
-{
-    if (e->e.rec != NULL && state_of(e->e.rec) == TW_RECORDER_ON) {
-        wrap(e, e->e.graph, true);
     }
 }
 
@@ -165,14 +170,40 @@ static void put_script(tw_engine_t *e, const cmd_t *c)
     }
 }
 
+/* As control may ask for it again. */
+static uint32_t fade_us(const tw_graph_t *g, uint32_t blocks)
+{
+    const double us = blocks * g->period_s * 1e6;
+    return us < (double)UINT32_MAX ? (uint32_t)us : UINT32_MAX;
+}
+
 static void put_swap(tw_engine_t *e, const cmd_t *c)
 {
     tw_recorder_t *r = e->e.rec;
-    const uint32_t image = e->slots[c->a].image;
-    if (state_of(r) == TW_RECORDER_WAITING && image >= r->first_image) {
+    const slot_t *s = &e->slots[c->a];
+    if (state_of(r) == TW_RECORDER_WAITING && s->image >= r->first_image) {
         atomic_store_explicit(&r->state, TW_RECORDER_ON, memory_order_relaxed);
     }
-    put(e, TW_REC_SWAP, image, c->b, NULL, 0);
+    uint8_t *p = begin(e, TW_REC_SWAP, 20);
+    if (p != NULL) {
+        tw_put_le64(p, e->e.tick);
+        tw_put_le32(p + 8, s->image);
+        tw_put_le32(p + 12, c->b);
+        tw_put_le32(p + 16, fade_us(&s->graph, c->more));
+        commit(e, 20);
+    }
+}
+
+static void put_rollback(tw_engine_t *e, const cmd_t *c)
+{
+    if (c->generation != (uint16_t)e->e.generation || e->e.kept == NO_SLOT) {
+        return; /* it will be refused */
+    }
+    if (c->op == OP_KEEP) {
+        put(e, TW_REC_KEEP, 0, 0, NULL, 0);
+    } else {
+        put(e, TW_REC_ROLLBACK, fade_us(&e->slots[e->e.kept].graph, c->more), 0, NULL, 0);
+    }
 }
 
 static void put_unload(tw_engine_t *e)
@@ -218,6 +249,22 @@ void record_command(tw_engine_t *e, const cmd_t *c)
     case OP_ARC_WRITE:
         put(e, TW_REC_ARC_WRITE, c->a, c->b, data, c->n);
         break;
+    case OP_ROLLBACK:
+    case OP_KEEP:
+        put_rollback(e, c);
+        break;
+    case OP_ARM:
+        put(e, TW_REC_ARM, c->a, 0, NULL, 0);
+        break;
+    case OP_ARMED:
+        put(e, TW_REC_ARMED, 0, 0, NULL, 0);
+        break;
+    case OP_CONFIRM:
+        put(e, TW_REC_CONFIRM, c->a, 0, NULL, 0);
+        break;
+    case OP_REVERT:
+        put(e, TW_REC_REVERT, c->a, 0, NULL, 0);
+        break;
     case OP_PAD:
     case OP_READ: /* reads leave the graph as it is */
     case OP_ARC_READ:
@@ -238,6 +285,15 @@ void record_block(tw_engine_t *e)
     if (p != NULL) {
         tw_put_le64(p, e->e.tick);
         commit(e, 8);
+    }
+}
+
+void record_overload(tw_engine_t *e, uint32_t permille)
+{
+    uint8_t *p = begin(e, TW_REC_OVERLOAD, 4);
+    if (p != NULL) {
+        tw_put_le32(p, permille);
+        commit(e, 4);
     }
 }
 
@@ -268,4 +324,9 @@ tw_err_t tw_engine_record(tw_engine_t *e, tw_recorder_t *r)
 void tw_engine_first_tick(tw_engine_t *e, uint64_t tick)
 {
     e->word = tick << TW_WORD_POS_BITS;
+}
+
+void tw_engine_overload(tw_engine_t *e)
+{
+    e->c.overload = true;
 }

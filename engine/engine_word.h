@@ -50,6 +50,16 @@ static inline uint64_t tw_word_claim(tw_word_t *w)
     return atomic_fetch_add_explicit(w, (uint64_t)1 << TW_WORD_POS_BITS, memory_order_acq_rel);
 }
 
+/**
+ * Boundary: give back the tick claimed from `before`, no block ran in it. Fails when something was published since:
+ * that was told the next tick already, and the number stays without a block.
+ */
+static inline void tw_word_unclaim(tw_word_t *w, uint64_t before)
+{
+    uint64_t claimed = before + ((uint64_t)1 << TW_WORD_POS_BITS);
+    (void)atomic_compare_exchange_strong_explicit(w, &claimed, before, memory_order_acq_rel, memory_order_relaxed);
+}
+
 /** Move a state both threads may move. @return false: the other one did */
 static inline bool tw_word_move(_Atomic uint32_t *state, uint32_t from, uint32_t to)
 {
@@ -77,6 +87,11 @@ static inline uint64_t tw_word_claim(tw_word_t *w)
     const uint64_t old = *w;
     *w = old + ((uint64_t)1 << TW_WORD_POS_BITS);
     return old;
+}
+
+static inline void tw_word_unclaim(tw_word_t *w, uint64_t before)
+{
+    *w = *w == before + ((uint64_t)1 << TW_WORD_POS_BITS) ? before : *w;
 }
 
 static inline bool tw_word_move(_Atomic uint32_t *state, uint32_t from, uint32_t to)

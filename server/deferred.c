@@ -155,6 +155,16 @@ void tw_deferred_reply(tw_server_t *s, const tw_engine_reply_t *r)
     case TW_WAIT_COMMIT:
         tw_done_commit(&c, &d, r);
         break;
+    case TW_WAIT_CONFIRM:
+    case TW_WAIT_REVERT:
+        tw_done_confirm(&c, &d, r);
+        break;
+    case TW_WAIT_ROLLBACK:
+        tw_done_rollback(&c, &d, r);
+        break;
+    case TW_WAIT_KEEP:
+        tw_done_keep(&c, &d, r);
+        break;
     case TW_WAIT_ARC_READ:
         tw_done_arc_read(&c, &d, r);
         break;
@@ -177,6 +187,9 @@ static bool may_stop(tw_server_t *s, const tw_deferred_t *d)
     const bool back = tw_engine_withdraw(s->e, d->token);
     if (back) {
         tw_count(s, TW_CNT_TXN_DROPPED);
+        if (s->pending.kind == TW_WAITS_VALUES && s->pending.id == d->a) {
+            tw_pending_clear(s);
+        }
     }
     return back;
 }

@@ -6,6 +6,8 @@
 #include "engine/graph/twg1.h"
 #include "server/server_priv.h"
 
+enum { FADE_MAX_MS = 60000, CONFIRM_MAX_MS = 600000 };
+
 bool tw_graph_ok(tw_call_t *c, uint32_t graph)
 {
     if (graph <= TW_GRAPH_ID) {
@@ -39,6 +41,24 @@ static uint32_t block_ns(tw_server_t *s, uint32_t arcs)
     return 0;
 }
 
+/* What could be gone back to, what waits for a word, and what the engine did about it. */
+static void fill_guard(tw_server_t *s, tunewire_v1_GraphInfo *g)
+{
+    const tw_pending_t *p = &s->pending;
+    tw_engine_guard_t guard;
+    tw_engine_guard(s->e, &guard);
+    g->can_roll_back = guard.kept;
+    g->fading = guard.fading;
+    if (p->kind != TW_WAITS_NOTHING && p->due_us != TW_NEVER) {
+        const uint64_t now = tw_now(s);
+        g->confirm_ms = p->due_us > now && !p->going_back ? (uint32_t)((p->due_us - now) / 1000) + 1 : 1;
+        g->confirm_txn = p->kind == TW_WAITS_VALUES ? p->id : 0;
+    }
+    g->reverts = p->count;
+    g->revert_tick = p->tick;
+    tw_copy_str(g->revert_text, sizeof g->revert_text, p->count != 0 ? p->last : "");
+}
+
 void tw_fill_graph(tw_server_t *s, tunewire_v1_GraphInfo *g)
 {
     tw_engine_info_t info;
@@ -56,6 +76,7 @@ void tw_fill_graph(tw_server_t *s, tunewire_v1_GraphInfo *g)
     g->load_permille = info.load_permille;
     g->late_blocks = info.late_blocks;
     g->block_ns = block_ns(s, info.arcs);
+    fill_guard(s, g);
     g->has_last_error = info.last_error != TW_OK;
     if (g->has_last_error) {
         tw_rpc_status(&g->last_error, info.last_error, 0, NULL);
@@ -204,10 +225,42 @@ static const char *section_name(uint32_t section)
     return section < TW_COUNT(names) ? names[section] : "?";
 }
 
+/* How much, and what to do about it. */
+static void fail_memory(tw_call_t *c, uint32_t bytes)
+{
+    char buf[TW_LOG_TEXT];
+    tw_text_t t;
+    tw_text_init(&t, buf, sizeof buf);
+    tw_text_str(&t, "short by ");
+    tw_text_int(&t, bytes);
+    tw_text_str(&t, " bytes: load a smaller graph, or without fade and carry");
+    tw_fail(c, TW_E_NOMEM, bytes, buf);
+}
+
+static void fail_fade(tw_call_t *c, const tw_fault_t *fault)
+{
+    char buf[TW_LOG_TEXT];
+    tw_text_t t;
+    tw_text_init(&t, buf, sizeof buf);
+    if (fault->at == UINT32_MAX) {
+        tw_text_str(&t, "their blocks differ in length");
+    } else {
+        tw_text_str(&t, "IO ");
+        tw_text_int(&t, fault->at);
+        tw_text_str(&t, " has two formats");
+    }
+    tw_text_str(&t, ": load with fade_ms 0");
+    tw_fail(c, TW_E_FADE_FORMAT, fault->at, buf);
+}
+
 static void fail_image(tw_call_t *c, const tw_fault_t *fault)
 {
     char buf[TW_LOG_TEXT];
     tw_text_t t;
+    if (fault->err == TW_E_NOMEM && fault->section == 0) {
+        fail_memory(c, fault->at);
+        return;
+    }
     tw_text_init(&t, buf, sizeof buf);
     tw_text_str(&t, "in ");
     tw_text_str(&t, section_name(fault->section));
@@ -231,6 +284,10 @@ static tw_err_t check_load(tw_call_t *c, const tunewire_v1_GraphLoad *q, const c
         *text = "read Graph.Info and decide again";
         return TW_E_GENERATION;
     }
+    if (q->carry > tunewire_v1_GraphLoad_Carry_PARAMS || q->fade_ms > FADE_MAX_MS) {
+        *text = "carry: 0 NONE, 1 STATE, 2 PARAMS; fade_ms: at most 60000";
+        return TW_E_ARG;
+    }
     if (info.state != TW_GRAPH_EMPTY && !q->replace) {
         *text = "a graph is loaded; set replace";
         return TW_E_EXISTS;
@@ -250,7 +307,23 @@ static tw_blob_t *image_blob(tw_call_t *c, uint32_t id)
     return b;
 }
 
-static void publish_swap(tw_call_t *c, uint32_t blob, bool start)
+static bool had_graph(tw_server_t *s)
+{
+    return s->have_graph; /* of the last swap that happened: there is something to go back to */
+}
+
+static tw_err_t put_swap(tw_call_t *c, const tunewire_v1_GraphLoad *q, uint32_t token, tw_fault_t *fault)
+{
+    const tw_swap_t how = {
+        .start = q->start,
+        .confirm = q->confirm_ms != 0,
+        .carry = (tw_carry_t)q->carry,
+        .fade_us = q->fade_ms * 1000,
+    };
+    return tw_engine_put_swap_to(c->s->e, token, &how, fault);
+}
+
+static void publish_swap(tw_call_t *c, uint32_t blob, const tunewire_v1_GraphLoad *q)
 {
     tw_server_t *s = c->s;
     tw_deferred_t *d = tw_defer(c, TW_WAIT_LOAD);
@@ -258,12 +331,24 @@ static void publish_swap(tw_call_t *c, uint32_t blob, bool start)
         tw_engine_unprime(s->e);
         return;
     }
-    if (!tw_hand_over(c, d, tw_engine_put_swap(s->e, d->token, start))) {
+    tw_fault_t fault = {0};
+    const tw_err_t err = put_swap(c, q, d->token, &fault);
+    if (err == TW_E_FADE_FORMAT || err == TW_E_NOMEM) {
+        tw_undefer(s, d);
+        tw_engine_unprime(s->e);
+        (err == TW_E_NOMEM) ? fail_memory(c, fault.at) : fail_fade(c, &fault);
+        return;
+    }
+    if (!tw_hand_over(c, d, err)) {
         tw_engine_unprime(s->e);
         return;
     }
     d->committed = true;
     d->a = blob;
+    if (q->confirm_ms != 0 && had_graph(s)) {
+        tw_pending_set(c, TW_WAITS_SWAP, 0, 0, 0);
+        d->b = tw_min_u32(q->confirm_ms, CONFIRM_MAX_MS);
+    }
     s->swap_token = d->token;
 }
 
@@ -271,7 +356,7 @@ void tw_on_graph_load(tw_call_t *c, const void *request)
 {
     const tunewire_v1_GraphLoad *q = request;
     const char *text = NULL;
-    if (!tw_graph_settled(c)) {
+    if (!tw_graph_settled(c) || !tw_pending_none(c)) {
         return;
     }
     const tw_err_t err = check_load(c, q, &text);
@@ -286,12 +371,12 @@ void tw_on_graph_load(tw_call_t *c, const void *request)
     tw_fault_t fault = {0};
     const tw_err_t refused = tw_engine_prime(c->s->e, tw_blob_bytes(c->s, b), b->size, false, &fault);
     if (refused == TW_E_BUSY) {
-        tw_fail(c, TW_E_BUSY, 0, "the engine still leaves the last graph, try again");
+        tw_fail(c, TW_E_BUSY, 0, "the engine still leaves the last graph (or fades), try again");
     } else if (refused != TW_OK) {
         fault.err = refused;
         fail_image(c, &fault);
     } else {
-        publish_swap(c, b->id, q->start);
+        publish_swap(c, b->id, q);
     }
 }
 
@@ -331,6 +416,9 @@ void tw_swap_done(tw_server_t *s, const tw_engine_reply_t *r)
 
 void tw_done_load(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r)
 {
+    if (r->err == TW_OK && d->b != 0) {
+        tw_pending_begins(c->s, 0, d->b);
+    }
     if (r->err != TW_OK) {
         tw_fail(c, r->err, 0, NULL);
         return;
@@ -386,6 +474,89 @@ void tw_on_graph_unload(tw_call_t *c, const void *request)
     }
     d->committed = true;
     c->s->swap_token = d->token;
+    tw_pending_clear(c->s);
+}
+
+/* ---- back, or not ------------------------------------------------------------------------ */
+
+static void fail_back(tw_call_t *c, tw_deferred_t *d, tw_err_t err)
+{
+    tw_engine_drop(c->s->e);
+    tw_undefer(c->s, d);
+    tw_fail(c, err, 0,
+            err == TW_E_NO_ROLLBACK  ? "there is one from a load until the next load, Graph.Keep or Graph.Unload"
+            : err == TW_E_QUEUE_FULL ? TW_TEXT_QUEUE_FULL
+                                     : "a graph is being swapped, try again after it");
+}
+
+void tw_on_graph_rollback(tw_call_t *c, const void *request)
+{
+    const tunewire_v1_GraphBack *q = request;
+    if (!tw_graph_ok(c, q->graph) || !tw_graph_settled(c) || !has_graph(c)) {
+        return;
+    }
+    if (q->fade_ms > FADE_MAX_MS) {
+        tw_fail(c, TW_E_ARG, q->fade_ms, "fade_ms: at most 60000");
+        return;
+    }
+    tw_deferred_t *d = tw_defer(c, TW_WAIT_ROLLBACK);
+    if (d == NULL) {
+        return;
+    }
+    const tw_err_t err = tw_engine_put_rollback(c->s->e, d->token, q->fade_ms * 1000);
+    if (err != TW_OK) {
+        fail_back(c, d, err);
+        return;
+    }
+    (void)tw_engine_publish(c->s->e);
+    d->committed = true;
+    c->s->swap_token = d->token;
+    tw_pending_clear(c->s);
+}
+
+void tw_done_rollback(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r)
+{
+    (void)d;
+    if (r->err != TW_OK) { /* what was asked for is what happened */
+        tw_server_log(c->s, TW_LOG_INFO, TW_SRC_GRAPH, "rollback: the engine went back by itself just before");
+    }
+    reply_info(c);
+}
+
+void tw_on_graph_keep(tw_call_t *c, const void *request)
+{
+    const tunewire_v1_GraphRef *q = request;
+    if (!tw_graph_ok(c, q->graph) || !tw_graph_settled(c) || !has_graph(c)) {
+        return;
+    }
+    if (c->s->pending.going_back) {
+        tw_fail(c, TW_E_REVERTED, 0, c->s->pending.why);
+        return;
+    }
+    tw_deferred_t *d = tw_defer(c, TW_WAIT_KEEP);
+    if (d == NULL) {
+        return;
+    }
+    const tw_err_t err = tw_engine_put_keep(c->s->e, d->token);
+    if (err != TW_OK) {
+        fail_back(c, d, err);
+        return;
+    }
+    (void)tw_engine_publish(c->s->e);
+    d->committed = true;
+    if (c->s->pending.kind == TW_WAITS_SWAP) {
+        tw_pending_clear(c->s);
+    }
+}
+
+void tw_done_keep(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r)
+{
+    (void)d;
+    if (r->err != TW_OK) {
+        tw_fail(c, TW_E_REVERTED, 0, "too late (see the log): the old graph is back");
+    } else {
+        reply_info(c);
+    }
 }
 
 void tw_done_unload(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r)

@@ -403,7 +403,9 @@ static void drain_engine(tw_server_t *s)
             if (r.token == s->swap_token) {
                 tw_swap_done(s, &r);
             }
-            if ((r.token & TW_TOKEN_BOOT) == TW_TOKEN_SUB) {
+            if (r.token == TW_TOKEN_PENDING) {
+                tw_pending_done(s, &r);
+            } else if ((r.token & TW_TOKEN_BOOT) == TW_TOKEN_SUB) {
                 tw_sub_unprobed(s, r.token & ~TW_TOKEN_SUB);
                 tw_armed_out(s, (r.token & ~TW_TOKEN_SUB) - s->cfg.max_subs);
             } else {
@@ -480,6 +482,7 @@ uint32_t tw_server_poll(tw_server_t *s)
     uint64_t next = TW_NEVER;
     tw_deferred_expire(s, now);
     tw_txn_expire(s, now, &next);
+    tw_pending_poll(s, now, &next);
     tw_sessions_expire(s, now, &next);
     tw_blobs_expire(s, now, &next);
     tw_subs_pump(s, now);

@@ -161,6 +161,10 @@ typedef enum tw_wait_kind {
     TW_WAIT_STOP,
     TW_WAIT_SCRIPT,
     TW_WAIT_COMMIT,
+    TW_WAIT_CONFIRM,
+    TW_WAIT_REVERT,
+    TW_WAIT_ROLLBACK,
+    TW_WAIT_KEEP,
     TW_WAIT_ARC_READ,
     TW_WAIT_ARC_WRITE,
     TW_WAIT_VALUE, /* for the client's upload */
@@ -204,7 +208,23 @@ typedef struct tw_txn {
     tunewire_v1_Status first_error;
     uint32_t last_expired; /* id of the last one that ran out, for a better answer */
     uint32_t next_id;
+    uint32_t confirm_ms; /* of the open one, 0 none */
 } tw_txn_t;
+
+/* A change that was made and waits for somebody's word (pending.c). */
+typedef struct tw_pending {
+    uint8_t kind;      /* tw_waits_t */
+    bool going_back;   /* nobody may confirm it any more; the engine is told as soon as it takes the command */
+    bool told;         /* it was */
+    tw_session_t *ses; /* whose loss takes it back */
+    uint32_t id, ops;
+    uint64_t due_us;  /* TW_NEVER: has not happened yet */
+    uint32_t reverts; /* of the engine's guard, seen so far */
+    const char *why;  /* it is going back */
+    const char *last; /* why something went back last */
+    uint64_t tick;    /* block before which it last went back */
+    uint32_t count;   /* how often something went back by itself */
+} tw_pending_t;
 
 typedef enum tw_op_kind { TW_OP_SET, TW_OP_PRESET, TW_OP_SCRIPT } tw_op_kind_t;
 typedef struct tw_op {
@@ -275,6 +295,7 @@ struct tw_server {
     bool have_graph;
 
     tw_txn_t txn;
+    tw_pending_t pending;
     tw_blob_t blobs[TW_MAX_BLOBS];
     uint8_t *blob_mem;
     uint32_t next_blob;
@@ -455,6 +476,20 @@ void tw_txn_note_failure(tw_call_t *c, const tunewire_v1_Status *st);
 void tw_txn_drop(tw_server_t *s);
 void tw_txn_expire(tw_server_t *s, uint64_t now, uint64_t *next);
 
+/* pending.c */
+/** A change was handed to the engine and waits to be confirmed. @param ms  0: from when tw_pending_begins() says so */
+void tw_pending_set(tw_call_t *c, tw_waits_t kind, uint32_t id, uint32_t ops, uint32_t ms);
+void tw_pending_begins(tw_server_t *s, uint32_t id, uint32_t ms);
+/** It did not happen, or is confirmed, or its graph is gone. */
+void tw_pending_clear(tw_server_t *s);
+/** Does nothing wait? Otherwise the call was answered UNCONFIRMED. */
+bool tw_pending_none(tw_call_t *c);
+void tw_pending_lost(tw_server_t *s, const tw_session_t *ses);
+void tw_pending_poll(tw_server_t *s, uint64_t now, uint64_t *next);
+/** The engine's answer to taking back what nobody confirmed. */
+void tw_pending_done(tw_server_t *s, const tw_engine_reply_t *r);
+#define TW_TOKEN_PENDING (TW_TOKEN_BOOT | 1u)
+
 /* subscribe.c */
 tw_err_t tw_sub_open(tw_call_t *c, const tunewire_v1_SubReq *q, tw_sub_t **out, char *text, size_t cap);
 tw_sub_t *tw_sub_find(tw_server_t *s, const tw_session_t *ses, uint32_t id);
@@ -541,5 +576,8 @@ void tw_done_run(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *
 void tw_done_script(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
 void tw_done_stop(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
 void tw_done_commit(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
+void tw_done_confirm(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
+void tw_done_rollback(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
+void tw_done_keep(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
 void tw_done_arc_read(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
 void tw_done_arc_write(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);

@@ -182,6 +182,7 @@ void tw_session_lost(tw_session_t *ses)
     ses->lost_us = tw_now(s);
     ses->role = TW_ROLE_VIEW;
     tw_deferred_lost(s, ses);
+    tw_pending_lost(s, ses);
 }
 
 void tw_session_end(tw_server_t *s, tw_session_t *ses)

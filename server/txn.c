@@ -5,10 +5,17 @@
  *     |  op refused: noted, commit answers ABORTED
  *     +-- lease over, connection gone, rollback, another graph -----> (none), nothing applied
  *
+ * With confirm_ms a commit is not the end (pending.c):
+ *
+ *   commit --> WAITS -- Confirm ----------------------------------------------> (none), new values
+ *                +-- time over, connection gone, rollback, overload, NaN -----> (none), old values
+ *
  * Values are checked when they are staged and stay valid as long as the graph
  * does; the generation proves that at commit.
  */
 #include "server/server_priv.h"
+
+enum { CONFIRM_MAX_MS = 600000 };
 
 enum { OP_ALIGN = 4 };
 
@@ -208,6 +215,10 @@ static void publish_at(tw_call_t *c)
     }
     d->a = t->id; /* not `committed`: it can be withdrawn until its tick */
     d->b = t->ops;
+    d->c = t->confirm_ms;
+    if (t->confirm_ms != 0) {
+        tw_pending_set(c, TW_WAITS_VALUES, t->id, t->ops, 0);
+    }
     t->id = 0;
 }
 
@@ -215,10 +226,16 @@ void tw_done_commit(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_
 {
     if (r->err != TW_OK) {
         tw_count(c->s, TW_CNT_TXN_DROPPED);
+        if (d->c != 0) {
+            tw_pending_clear(c->s);
+        }
         tw_fail(c, r->err, 0, "nothing was applied");
         return;
     }
     tw_count(c->s, TW_CNT_TXN_COMMITS);
+    if (d->c != 0) {
+        tw_pending_begins(c->s, d->a, d->c);
+    }
     reply_applied(c, d->a, d->b, r->tick);
 }
 
@@ -234,6 +251,17 @@ static bool same_graph(tw_call_t *c)
     return false;
 }
 
+/* With confirm, the engine remembers what each operation replaces. */
+static tw_err_t put_all(tw_server_t *s)
+{
+    if (s->txn.confirm_ms == 0) {
+        return each_op(s, put_op);
+    }
+    TW_TRY(tw_engine_put_arm(s->e, s->txn.id));
+    TW_TRY(each_op(s, put_op));
+    return tw_engine_put_armed(s->e);
+}
+
 static void commit(tw_call_t *c)
 {
     tw_server_t *s = c->s;
@@ -242,7 +270,13 @@ static void commit(tw_call_t *c)
         reply_failed(c, stale);
         return;
     }
-    const tw_err_t err = each_op(s, put_op);
+    const tw_err_t err = put_all(s);
+    if (err == TW_E_TXN_FULL) {
+        tw_engine_drop(s->e);
+        tw_txn_drop(s);
+        tw_fail(c, err, s->txn.ops, "the old values find no room: confirm fewer nodes at once, or none");
+        return;
+    }
     if (err != TW_OK) {
         tw_engine_drop(s->e);
         if (err != TW_E_QUEUE_FULL) {
@@ -258,6 +292,9 @@ static void commit(tw_call_t *c)
     const uint64_t tick = tw_engine_publish(s->e);
     const uint32_t id = s->txn.id, ops = s->txn.ops;
     s->txn.id = 0;
+    if (s->txn.confirm_ms != 0) {
+        tw_pending_set(c, TW_WAITS_VALUES, id, ops, s->txn.confirm_ms);
+    }
     tw_count(s, TW_CNT_TXN_COMMITS);
     reply_applied(c, id, ops, tick);
 }
@@ -279,6 +316,9 @@ void tw_on_txn_commit(tw_call_t *c, const void *request)
     if (!is_open(c, q->txn)) {
         return;
     }
+    if (q->confirm_ms != 0) {
+        c->s->txn.confirm_ms = tw_min_u32(q->confirm_ms, CONFIRM_MAX_MS);
+    }
     if (c->s->txn.failed_op != 0) {
         reply_failed(c, TW_E_TXN_FAILED);
     } else if (all_arrived(c) && same_graph(c)) {
@@ -286,9 +326,67 @@ void tw_on_txn_commit(tw_call_t *c, const void *request)
     }
 }
 
+/* ---- after the commit: the last word --------------------------------------------- */
+
+/* A committed transaction; 0 names whichever waits, for a client that did not begin it. */
+static bool waits(const tw_server_t *s, uint32_t id)
+{
+    const tw_pending_t *p = &s->pending;
+    return p->kind == TW_WAITS_VALUES && !p->going_back && (id == 0 || id == p->id);
+}
+
+static void end_pending(tw_call_t *c, tw_wait_kind_t kind)
+{
+    tw_pending_t *p = &c->s->pending;
+    if (p->due_us == TW_NEVER) {
+        tw_fail(c, TW_E_STATE, p->id, "it waits for its tick: cancel the commit instead");
+        return;
+    }
+    tw_deferred_t *d = tw_defer(c, kind);
+    if (d == NULL) {
+        return;
+    }
+    if (!tw_hand_over(c, d,
+                      kind == TW_WAIT_CONFIRM ? tw_engine_put_confirm(c->s->e, d->token, p->id)
+                                              : tw_engine_put_revert(c->s->e, d->token, p->id))) {
+        return;
+    }
+    d->committed = true;
+    d->a = p->id;
+    d->b = p->ops;
+    p->kind = TW_WAITS_NOTHING;
+}
+
+void tw_done_confirm(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r)
+{
+    if (r->err != TW_OK) {
+        tw_fail(c, TW_E_REVERTED, d->a, "too late (see the log): the old values are back");
+        return;
+    }
+    tw_count(c->s, d->kind == TW_WAIT_CONFIRM ? TW_CNT_TXN_CONFIRMED : TW_CNT_TXN_REVERTED);
+    reply_applied(c, d->a, d->b, r->tick);
+}
+
+void tw_on_txn_confirm(tw_call_t *c, const void *request)
+{
+    const tunewire_v1_TxnRef *q = request;
+    if (waits(c->s, q->txn)) {
+        end_pending(c, TW_WAIT_CONFIRM);
+    } else {
+        const tw_pending_t *p = &c->s->pending;
+        const char *why = p->going_back ? p->why : p->count != 0 ? p->last : NULL;
+        tw_fail(c, why != NULL ? TW_E_REVERTED : TW_E_TXN_NONE, q->txn,
+                why != NULL ? why : "nothing waits to be confirmed");
+    }
+}
+
 void tw_on_txn_rollback(tw_call_t *c, const void *request)
 {
     const tunewire_v1_TxnRef *q = request;
+    if (waits(c->s, q->txn)) {
+        end_pending(c, TW_WAIT_REVERT);
+        return;
+    }
     if (!is_open(c, q->txn)) {
         return;
     }
@@ -339,7 +437,7 @@ void tw_on_txn_begin(tw_call_t *c, const void *request)
     tw_txn_t *t = &c->s->txn;
     uint64_t next = TW_NEVER;
     tw_txn_expire(c->s, tw_now(c->s), &next);
-    if (!tw_graph_ok(c, q->graph)) {
+    if (!tw_graph_ok(c, q->graph) || !tw_pending_none(c)) {
         return;
     }
     if (t->id != 0) {
@@ -361,6 +459,7 @@ void tw_on_txn_begin(tw_call_t *c, const void *request)
     t->generation = info.generation;
     t->at = (uint32_t)q->at;
     t->tick = q->tick;
+    t->confirm_ms = tw_min_u32(q->confirm_ms, CONFIRM_MAX_MS);
     t->ops = t->used = t->failed_op = 0;
     renew(c->s);
     tunewire_v1_TxnRep rep = tunewire_v1_TxnRep_init_zero;

@@ -1,9 +1,18 @@
 /* board.h - the machine around the engine: the IOs a graph may use.
  *
- * A board is a table of IOs and three calls. The engine calls them on its own
+ * A board is a table of IOs and a few calls. The engine calls them on its own
  * thread between two runs, so they must neither block, lock nor allocate:
  * back-ends that reach files or sockets hand over through rings. Files and
  * devices themselves are the back-end's business (board_linux.c).
+ *
+ * An IO is moved in one of two ways. Polled: read() and write() carry a frame
+ * when the graph's time says so. By acknowledgements (S1:L450-522, S0:L712):
+ *
+ *   SET ----> START ----> ack, ack, ... ----> STOP ----> ack (NULL, 0)
+ *               ^            |
+ *               +------------+   a servant is asked for each transfer, a commander acknowledges by itself
+ *
+ * The driver acknowledges from wherever it is, an interrupt included.
  */
 #pragma once
 #include "engine/base/formats.h"
@@ -14,8 +23,39 @@ typedef struct tw_board_io {
     uint8_t domain;    /* domains.def */
     uint8_t servant;   /* 0 commander, 1 servant (waits to be asked) */
     uint8_t clock_domain;
+    uint8_t acks;  /* 1: moved by acknowledgements, see tw_board_t.io */
     char name[32]; /* "io_platform_audio_in_0" */
 } tw_board_io_t;
+
+/** What the engine asks of a driver; the numbers of the graph commands (S0:L712). */
+typedef enum tw_io_command {
+    TW_IO_SET = 2,        /* data = tw_io_set_t: once before START, and when settings change */
+    TW_IO_STOP = 5,       /* no data: end transfers, then acknowledge with (NULL, 0) */
+    TW_IO_SET_BUFFER = 6, /* data, bytes: the buffer of an arc that is the driver's to use: no copies are made */
+    TW_IO_START = 8,      /* RX: there is room for `bytes`, at `data` unless it is NULL;
+                             TX: `bytes` at `data` are to be sent. They stay until they are acknowledged where the IO
+                             has a buffer in the graph or no copies are made, else only during the call */
+} tw_io_command_t;
+
+/**
+ * Acknowledge a transfer. Lock-free and bounded; one context per IO at a time, which may be an interrupt.
+ * RX: `bytes` arrived at `data`. Copied before this returns where the IO has a buffer in the graph; otherwise they
+ * must stay until the next START of this IO (a commander: until as many acknowledgements later as it has buffers).
+ * TX: `bytes` of what START gave went out; `data` is a buffer to fill next, NULL the same.
+ * bytes 0: a hole in the stream; after STOP, with data NULL: stopped.
+ * @return TW_OK; STATE the IO is not running, counted; BUSY too many are waiting to be served, this one is counted
+ *         as lost
+ */
+typedef tw_err_t (*tw_io_ack_fn)(void *ctx, uint32_t io, const void *data, uint32_t bytes);
+
+typedef struct tw_io_set {
+    const uint32_t *settings; /* three words of the image: options of the IO manifest, valid during the call */
+    void *buffer;             /* proposed, in the graph's memory; NULL: the driver has its own */
+    uint32_t bytes;           /* of it, or of a frame */
+    tw_io_ack_fn ack;         /* valid until STOP was acknowledged */
+    void *ctx;
+    uint32_t io;
+} tw_io_set_t;
 
 typedef struct tw_board {
     void *ctx;
@@ -43,6 +83,16 @@ typedef struct tw_board {
      * count from here. Until then reads and writes are the old graph's. NULL = nothing to switch.
      */
     void (*adopt)(void *ctx);
+    /**
+     * Engine thread: a command to the driver of IO `hwid`, for rows with `acks`. NULL = no such rows.
+     * @return START: the transfer is possible (false: asked again, less and less often); SET: the settings are taken
+     */
+    bool (*io)(void *ctx, uint32_t hwid, tw_io_command_t command, const void *data, uint32_t bytes);
+    /**
+     * Caches, for arcs that ask for it (arc_flush). wrote: `bytes` at `at` are to reach memory; else they are to be
+     * read from there. Engine thread; NULL = caches are coherent.
+     */
+    void (*flush)(void *ctx, const void *at, uint32_t bytes, bool wrote);
     uint32_t processors; /* bit (procID - 1): there are instances that play it; 0 = TW_PROCESSOR alone */
 } tw_board_t;
 

@@ -75,6 +75,45 @@ typedef struct tw_graph_node {
     tw_gauge_t load_cycles; /* of a block, mean of the last TW_LOAD_BLOCKS */
 } tw_graph_node_t;
 
+/** Acknowledgements of one IO that may wait for the next scan; a power of two. */
+#ifndef TW_IO_ACKS
+#define TW_IO_ACKS 8u
+#endif
+
+typedef struct tw_graph_ack {
+    const uint8_t *data; /* NULL: in the staging buffer */
+    uint32_t bytes;      /* 0 a hole */
+    uint64_t stamp_us;
+} tw_graph_ack_t;
+
+/** Counters of an IO; any thread may look. */
+typedef struct tw_graph_io_stats {
+    tw_gauge_t frames;         /* moved, whole ones */
+    tw_gauge_t acks;           /* served */
+    tw_gauge_t holes;          /* frames that were missing or acknowledgements of nothing */
+    tw_gauge_t lost;           /* acknowledgements that found no place to wait */
+    tw_gauge_t stray;          /* acknowledgements of a stopped IO */
+    tw_gauge_t starts_refused; /* by the driver */
+    tw_gauge_t stamp_errors;   /* time stamps out of order on the way out */
+    tw_gauge_t moves;          /* buffers taken over without a copy */
+} tw_graph_io_stats_t;
+
+/** The driver's side of an IO that is moved by acknowledgements. */
+typedef struct tw_graph_driver {
+    tw_graph_ack_t ring[TW_IO_ACKS];
+    _Atomic uint32_t put, taken; /* of acknowledgements: the driver moves put, the engine taken */
+    _Atomic uint32_t staged;     /* bytes ever copied into `buffer`: driver */
+    _Atomic uint32_t unstaged;   /* and taken out: engine */
+    _Atomic bool running, stopped;
+    uint8_t *buffer; /* in the graph's memory, NULL: the driver's own */
+    uint32_t bytes;
+    uint8_t *home;          /* the arc's own buffer */
+    uint32_t served;        /* bytes of the first waiting acknowledgement that were served */
+    uint32_t flight;        /* bytes START gave that are not acknowledged yet */
+    uint32_t wait, backoff; /* scans until a START is tried again */
+    uint32_t done;          /* bytes of the frame under way */
+    bool opened, ongoing, skip, servant;
+} tw_graph_driver_t;
 /** Loads of nodes are told over this many blocks. In one of them every run is timed: to look at the counter costs as
  *  much as a short node. A node of TW_TIMED_CYCLES or more on average is timed in every run. */
 enum { TW_LOAD_BLOCKS = 32, TW_TIMED_CYCLES = 4096 };
@@ -104,8 +143,17 @@ typedef struct tw_graph_io {
     uint32_t arc_index;
     uint32_t frame; /* [bytes] on the IO's side of the arc */
     bool tx, rated;
+    bool copy;           /* of set0copy1 */
     double step, period; /* due when the phase, stepped each block, reaches the period */
     double phase;
+    uint32_t settings[3];
+    /* time stamps in front of frames */
+    uint8_t ts, ts_size;
+    uint8_t stamp[8]; /* of the frame under way */
+    uint64_t stamp_last;
+    uint32_t stamp_count;
+    tw_graph_io_stats_t stats;
+    tw_graph_driver_t *driver; /* NULL: polled */
 } tw_graph_io_t;
 
 typedef struct tw_graph_script {
@@ -117,6 +165,11 @@ typedef struct tw_graph_script {
     uint64_t installed; /* scripts its installed code calls: of who installs */
     tw_gauge_t disabled, faults, runs, last_error, last_pc, bytes, crc;
 } tw_graph_script_t;
+
+/** A debug register: 64 bits that are never seen half written. */
+typedef struct tw_graph_register {
+    tw_gauge_t seq, lo, hi;
+} tw_graph_register_t;
 
 typedef struct tw_graph {
     tw_graph_env_t env;
@@ -148,6 +201,9 @@ typedef struct tw_graph {
     tw_fault_t node_fault; /* first node that failed, and how */
     uint8_t debug_fields;
     bool in_script;
+    /* debug tasks of arcs */
+    tw_graph_register_t *registers;
+    uint32_t n_registers, rewinds; /* arcs that are played again */
     tw_gauge_t last_error;
     tw_gauge_t load_cycles; /* smoothed cycles of a block */
 } tw_graph_t;
@@ -174,6 +230,17 @@ tw_err_t tw_graph_load(tw_graph_t *g, const uint8_t *img, const tw_graph_env_t *
 void tw_graph_reset(tw_graph_t *g, bool warm);
 /** STOP every node: the graph will not run again. */
 void tw_graph_stop(tw_graph_t *g);
+
+/** STOP the drivers of a graph that will not run another block, or not soon; the next block starts them again. On the
+ *  thread that runs blocks, or when none does. */
+void tw_graph_ios_stop(tw_graph_t *g);
+/** Acknowledge a transfer of IO `io`: see tw_io_ack_fn. Also NOT_FOUND: no such IO, or it is polled. */
+tw_err_t tw_graph_io_ack(tw_graph_t *g, uint32_t io, const void *data, uint32_t bytes);
+/**
+ * Between two blocks: other settings for an IO. Decoded and checked by whoever makes the words.
+ * @return TW_OK; NOT_FOUND; UNSUPPORTED the board does not take them, the old ones stay
+ */
+tw_err_t tw_graph_set_io(tw_graph_t *g, uint32_t io, const uint32_t settings[3]);
 
 /** When tw_graph_run() comes back: the codes of `scheduler_return` (S0:L219). */
 typedef enum tw_run_how {
@@ -224,6 +291,10 @@ uint32_t tw_graph_write_arc(tw_graph_t *g, uint32_t arc, const uint8_t *data, ui
 /** Install checked code, re-enable the script. Its private memory stays as it is. */
 void tw_graph_set_script(tw_graph_t *g, uint32_t script, const uint8_t *code, uint32_t code_bytes, uint32_t pool_bytes);
 void tw_graph_enable_script(tw_graph_t *g, uint32_t script, bool on);
+
+/** Value of a debug register; any thread. Figures of samples are FP64 bits, all others counts. @return false: no such
+ */
+bool tw_graph_register(const tw_graph_t *g, uint32_t reg, uint64_t *value);
 
 /** Symbol of an object, or NULL; *n its length, not NUL-terminated. */
 const char *tw_graph_symbol(const uint8_t *img, uint32_t kind, uint32_t index, uint32_t *n);

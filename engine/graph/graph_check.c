@@ -250,7 +250,8 @@ static bool io_arc_agrees(const check_t *c, uint32_t io, uint32_t arc, uint32_t 
         return false;
     }
     const tw_img_ends_t e = tw_img_ends(c->img, arc);
-    return (tx ? e.to : e.from) == TW_IMG_IO && tw_img_arc_format(c->img, arc, tx) == format && e.io == io;
+    return tw_bits(tw_img_word(c->img, tw_img_arc(c->img, arc), 0), TW_A0_TYPE) != TW_ARC_CONSTANT &&
+           (tx ? e.to : e.from) == TW_IMG_IO && tw_img_arc_format(c->img, arc, tx) == format && e.io == io;
 }
 
 static tw_err_t check_io(const check_t *c, uint32_t i)

@@ -19,10 +19,10 @@ static tw_err_t check_words(const check_t *c, uint32_t arc, uint32_t at)
     if (tw_bits(a0, TW_A0_ZERO) || tw_bits(a4, TW_A4_ZERO) || tw_img_ends(c->img, arc).reserved) {
         return check_refuse(c, TW_E_IMG_RESERVED, SEC(ARCS), at);
     }
-    const uint32_t type = tw_bits(a0, TW_A0_TYPE);
-    /* Modulo rings cannot hand out contiguous frames and constant arcs have no producer: neither
-     * exists in this version, and running them as something else would be a guess. */
-    if (type > 1 || tw_bits(a4, TW_A4_SCRIPT) > c->n.scripts) {
+    /* Debug tasks write registers and nothing else. */
+    const uint32_t registers = tw_bits(tw_img_word(c->img, 0, TW_W_COUNTS3), TW_W14_REGISTERS);
+    const bool no_register = tw_bits(a4, TW_A4_DEBUG_CMD) != 0 && tw_bits(a4, TW_A4_DEBUG_REG) >= registers;
+    if (no_register || tw_bits(a4, TW_A4_SCRIPT) > c->n.scripts) {
         return check_refuse(c, TW_E_IMG_ARC, SEC(ARCS), at);
     }
     if (tw_bits(a0, TW_A0_PRODUCER_FORMAT) >= c->n.formats || tw_bits(a0, TW_A0_CONSUMER_FORMAT) >= c->n.formats) {
@@ -59,8 +59,10 @@ static tw_err_t check_ends(const check_t *c, uint32_t arc, uint32_t at)
     if (e.from == TW_IMG_IO && e.to == TW_IMG_IO) {
         return check_refuse(c, TW_E_IMG_ARC_ENDS, SEC(ARCS), at + 12);
     }
-    const bool from_ok =
-        e.from == TW_IMG_IO ? io_agrees(c, e.io, arc, false) : node_agrees(c, e.from, e.from_port, arc, true);
+    const bool constant = tw_bits(tw_img_word(c->img, at, 0), TW_A0_TYPE) == TW_ARC_CONSTANT;
+    const bool from_ok = constant              ? e.from == TW_IMG_IO
+                         : e.from == TW_IMG_IO ? io_agrees(c, e.io, arc, false)
+                                               : node_agrees(c, e.from, e.from_port, arc, true);
     const bool to_ok =
         e.to == TW_IMG_IO ? io_agrees(c, e.io, arc, true) : node_agrees(c, e.to, e.to_port, arc, is_lock(c, arc));
     if (!from_ok || !to_ok) {
@@ -79,20 +81,101 @@ static bool formats_match(const tw_format_t *a, const tw_format_t *b)
            (a->frame_bytes == b->frame_bytes || (a->ts == 0 && !blocks));
 }
 
-static tw_err_t check_buffer(const check_t *c, uint32_t at)
+static uint32_t common_divisor(uint32_t a, uint32_t b)
+{
+    while (b != 0) {
+        const uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Samples by which a node moves data at one of its arcs: it may take and give whole frames of another, which are part
+ * of a frame here. A converter puts frames together inside. */
+static uint32_t step_of(const check_t *c, uint32_t node, uint32_t step)
+{
+    if (node == TW_IMG_IO) {
+        return step;
+    }
+    const uint32_t record = tw_img_node(c->img, node);
+    if (tw_img_word(c->img, record, 2) == tw_fnv1a("ARM/arm_stream_converter")) {
+        return step;
+    }
+    const tw_img_node_parts_t p = tw_img_node_parts(c->img, record);
+    for (uint32_t i = 0; i < p.rx + p.tx; i++) {
+        const uint32_t format = img_ref_format(c->img, &p, i);
+        const uint32_t at = tw_img_record(c->img, TW_SEC_FORMATS, format, TW_FORMAT_WORDS);
+        step = common_divisor(step, tw_img_word(c->img, at, 7));
+    }
+    return step;
+}
+
+/* Bytes by which the fill of an arc moves at least. */
+static uint32_t step_bytes(const check_t *c, uint32_t arc, const tw_format_t *from, const tw_format_t *to)
+{
+    const uint32_t step = common_divisor(from->frame_bytes, to->frame_bytes);
+    if (from->samples == 0 || from->frame_bytes % from->samples != 0 || from->ts != 0) {
+        return step;
+    }
+    const tw_img_ends_t e = tw_img_ends(c->img, arc);
+    const uint32_t samples = step_of(c, e.to, step_of(c, e.from, from->samples));
+    return common_divisor(step, samples * (from->frame_bytes / from->samples));
+}
+
+static uint32_t crumb(uint32_t a4, uint32_t code, uint32_t size, uint32_t frame)
+{
+    return tw_bits(a4, TW_A4_CRUMBS) == 0 ? frame : tw_max_u32(frame, (size + (2u << code) - 1) / (2u << code));
+}
+
+/* With the most that is too little for the consumer there must be room for the producer, or nothing would ever move
+ * again. Frames need in + out - step bytes. */
+static bool never_stuck(const check_t *c, uint32_t arc, uint32_t at, const tw_format_t *from, const tw_format_t *to)
+{
+    const uint32_t a4 = tw_img_word(c->img, at, 4), size = tw_img_word(c->img, at, 2);
+    const bool modulo = tw_bits(tw_img_word(c->img, at, 0), TW_A0_TYPE) == TW_ARC_MODULO;
+    const uint32_t cap = size - (modulo ? 1u : 0u), step = step_bytes(c, arc, from, to);
+    const uint32_t in = crumb(a4, tw_bits(a4, TW_A4_CRUMB_OUT), size, from->frame_bytes),
+                   out = crumb(a4, tw_bits(a4, TW_A4_CRUMB_IN), size, to->frame_bytes);
+    const uint32_t rest = (out - 1) / step * step;
+    return rest <= cap && in <= cap - rest;
+}
+
+/* Data in the image, whole frames, and no buffer. */
+static tw_err_t check_constant(const check_t *c, uint32_t at, const tw_format_t *to)
+{
+    const uint32_t fill = tw_img_word(c->img, at, 5), data = tw_img_word(c->img, at, 6);
+    if (tw_img_word(c->img, at, 1) != 0 || tw_img_word(c->img, at, 2) != 0) {
+        return check_refuse(c, TW_E_IMG_ARC_BUFFER, SEC(ARCS), at + 4);
+    }
+    if (fill == 0 || fill % to->frame_bytes != 0) {
+        return check_refuse(c, TW_E_IMG_ARC_BUFFER, SEC(ARCS), at + 20);
+    }
+    const bool inside = tw_inside(data, fill, tw_img_section(c->img, TW_SEC_PARAMS).bytes);
+    if (!tw_bits(tw_img_word(c->img, at, 0), TW_A0_PREFILL) || !inside || data % 8 != 0) {
+        return check_refuse(c, TW_E_IMG_ARC, SEC(ARCS), at + 24);
+    }
+    return TW_OK;
+}
+
+static tw_err_t check_buffer(const check_t *c, uint32_t arc, uint32_t at)
 {
     const uint32_t a0 = tw_img_word(c->img, at, 0), size = tw_img_word(c->img, at, 2),
                    fill = tw_img_word(c->img, at, 5);
+    const uint32_t type = tw_bits(a0, TW_A0_TYPE);
     tw_format_t from, to;
     img_format(c->img, tw_bits(a0, TW_A0_PRODUCER_FORMAT), &from);
     img_format(c->img, tw_bits(a0, TW_A0_CONSUMER_FORMAT), &to);
     if (!formats_match(&from, &to)) {
         return check_refuse(c, TW_E_IMG_ARC_FORMAT, SEC(ARCS), at);
     }
-    if (size < tw_max_u32(from.frame_bytes, to.frame_bytes)) {
+    if (type == TW_ARC_CONSTANT) {
+        return check_constant(c, at, &to);
+    }
+    if (size < tw_max_u32(from.frame_bytes, to.frame_bytes) || !never_stuck(c, arc, at, &from, &to)) {
         return check_refuse(c, TW_E_IMG_ARC_BUFFER, SEC(ARCS), at + 8);
     }
-    if (fill > size || fill % to.frame_bytes != 0) {
+    if (fill > size - (type == TW_ARC_MODULO) || fill % to.frame_bytes != 0) {
         return check_refuse(c, TW_E_IMG_ARC_BUFFER, SEC(ARCS), at + 20);
     }
     if (tw_bits(a0, TW_A0_PREFILL) &&
@@ -100,6 +183,42 @@ static tw_err_t check_buffer(const check_t *c, uint32_t at)
         return check_refuse(c, TW_E_IMG_ARC, SEC(ARCS), at + 24);
     }
     return TW_OK;
+}
+
+/* One of two arcs in one buffer: plain, moved in whole frames that both ends agree on, and nothing else looks at it. */
+static bool plain_share(const check_t *c, uint32_t arc, uint32_t frame)
+{
+    const uint32_t at = tw_img_arc(c->img, arc), a0 = tw_img_word(c->img, at, 0), a4 = tw_img_word(c->img, at, 4);
+    const tw_img_ends_t e = tw_img_ends(c->img, arc);
+    tw_format_t from, to;
+    img_format(c->img, tw_img_arc_format(c->img, arc, false), &from);
+    img_format(c->img, tw_img_arc_format(c->img, arc, true), &to);
+    return tw_bits(a0, TW_A0_TYPE) < TW_ARC_MODULO && !tw_bits(a0, TW_A0_HQOS) && !tw_bits(a0, TW_A0_RUNTIME_BASE) &&
+           !tw_bits(a4, TW_A4_CRUMBS) && !tw_bits(a4, TW_A4_DEBUG_CMD) && tw_img_word(c->img, at, 5) == 0 &&
+           from.frame_bytes == frame && to.frame_bytes == frame && tw_img_word(c->img, at, 2) % frame == 0 &&
+           step_bytes(c, arc, &from, &to) == frame && e.from != TW_IMG_IO && e.to != TW_IMG_IO && e.from != e.to;
+}
+
+/* The node between them must be one that works in place: one arc in, one out, each sample read before it is written. */
+static tw_err_t check_share(const check_t *c, uint32_t arc)
+{
+    const uint32_t other = img_shares(c->img, arc);
+    if (other >= arc) {
+        return TW_OK; /* alone, or looked at with the later one */
+    }
+    const bool second = tw_img_ends(c->img, arc).from == tw_img_ends(c->img, other).to;
+    const uint32_t node = second ? tw_img_ends(c->img, arc).from : tw_img_ends(c->img, arc).to;
+    tw_format_t f;
+    img_format(c->img, tw_img_arc_format(c->img, arc, false), &f);
+    bool good = node < c->n.nodes && plain_share(c, arc, f.frame_bytes) && plain_share(c, other, f.frame_bytes);
+    if (good) {
+        const uint32_t record = tw_img_node(c->img, node);
+        const tw_img_node_parts_t p = tw_img_node_parts(c->img, record);
+        const tw_node_desc_t *d = check_type_of(c, record);
+        good = p.rx == 1 && p.tx == 1 && !tw_img_ref(c->img, &p, 0).hqos && !tw_img_ref(c->img, &p, 1).hqos &&
+               (d == NULL || d->in_place != 0);
+    }
+    return good ? TW_OK : check_refuse(c, TW_E_IMG_ARC_BUFFER, SEC(ARCS), tw_img_arc(c->img, arc) + 4);
 }
 
 /* The other direction: every entry of a node's list is an arc that names the node at this port.
@@ -164,10 +283,15 @@ tw_err_t check_arcs(const check_t *c)
         const uint32_t at = tw_img_arc(c->img, i);
         TW_TRY(check_words(c, i, at));
         TW_TRY(check_ends(c, i, at));
-        TW_TRY(check_buffer(c, at));
     }
     for (uint32_t i = 0; i < c->n.nodes; i++) {
         TW_TRY(check_refs(c, i));
+    }
+    for (uint32_t i = 0; i < c->n.arcs; i++) {
+        TW_TRY(check_buffer(c, i, tw_img_arc(c->img, i)));
+        TW_TRY(check_share(c, i));
+    }
+    for (uint32_t i = 0; i < c->n.nodes; i++) {
         TW_TRY(check_node_formats(c, i));
     }
     return TW_OK;

@@ -177,15 +177,36 @@ static tw_err_t check_block(const check_t *c, spans_t *s, uint32_t record, uint3
     return swap == 0 ? TW_OK : add_span(c, s, span, tw_bits(w, TW_NB_HOME), bytes, TW_E_IMG_MEM);
 }
 
+/* A constant has no buffer. Two arcs that share one are one span; check_arcs() looks whether they may. */
 static tw_err_t add_arc_span(const check_t *c, spans_t *s, uint32_t arc)
 {
     const uint32_t at = tw_img_record(c->img, TW_SEC_ARCS, arc, TW_ARC_WORDS);
+    if (tw_bits(tw_img_word(c->img, at, 0), TW_A0_TYPE) == TW_ARC_CONSTANT || img_shares(c->img, arc) < arc) {
+        return TW_OK;
+    }
     const span_t span = {.at = tw_img_word(c->img, at, 1), .where = at + 4, .section = SEC(ARCS)};
     if (span.at % 4 != 0) {
         return check_refuse(c, TW_E_IMG_ARC_BUFFER, SEC(ARCS), at + 4);
     }
     return add_span(c, s, span, tw_bits(tw_img_word(c->img, at, 0), TW_A0_VID), tw_img_word(c->img, at, 2),
                     TW_E_IMG_ARC_BUFFER);
+}
+
+/* Where a driver puts or takes data; drivers of no copies have none. */
+static tw_err_t add_io_span(const check_t *c, spans_t *s, uint32_t io)
+{
+    const uint32_t at = tw_img_record(c->img, TW_SEC_IOS, io, TW_IO_WORDS), bytes = tw_img_word(c->img, at, 7);
+    const span_t span = {.at = tw_img_word(c->img, at, 6), .where = at + 24, .section = SEC(IOS)};
+    if (tw_bits(tw_img_word(c->img, at, 5), TW_I5_ZERO) != 0) {
+        return check_refuse(c, TW_E_IMG_RESERVED, SEC(IOS), at + 20);
+    }
+    if (bytes == 0) {
+        return TW_OK;
+    }
+    if (span.at % 4 != 0) {
+        return check_refuse(c, TW_E_IMG_IO, SEC(IOS), at + 24);
+    }
+    return add_span(c, s, span, tw_bits(tw_img_word(c->img, at, 5), TW_I5_VID), bytes, TW_E_IMG_IO);
 }
 
 static bool span_after(const span_t *a, const span_t *b)
@@ -239,7 +260,11 @@ static tw_err_t sweep(const check_t *c, const spans_t *s)
         }
         const bool on_working = p->at < working_end && (!p->working || p->thread != thread);
         if (p->at < static_end || on_working) {
-            return check_refuse(c, p->section == SEC(ARCS) ? TW_E_IMG_ARC_BUFFER : TW_E_IMG_MEM, p->section, p->where);
+            return check_refuse(c,
+                                p->section == SEC(ARCS)  ? TW_E_IMG_ARC_BUFFER
+                                : p->section == SEC(IOS) ? TW_E_IMG_IO
+                                                         : TW_E_IMG_MEM,
+                                p->section, p->where);
         }
         if (!p->working) {
             static_end = p->end;
@@ -251,10 +276,10 @@ static tw_err_t sweep(const check_t *c, const spans_t *s)
     return TW_OK;
 }
 
-/* A buffer an arc, a block, and the home of a copied one. */
+/* A buffer an arc and an IO, a block, and the home of a copied one. */
 static uint32_t count_spans(const check_t *c)
 {
-    uint32_t n = c->n.arcs;
+    uint32_t n = c->n.arcs + c->n.ios;
     for (uint32_t i = 0; i < c->n.nodes; i++) {
         const tw_img_node_parts_t p = tw_img_node_parts(c->img, tw_img_node(c->img, i));
         for (uint32_t m = 0; m < p.blocks; m++) {
@@ -280,6 +305,9 @@ tw_err_t check_memory(const check_t *c)
     }
     for (uint32_t i = 0; i < c->n.arcs; i++) {
         TW_TRY(add_arc_span(c, &s, i));
+    }
+    for (uint32_t i = 0; i < c->n.ios; i++) {
+        TW_TRY(add_io_span(c, &s, i));
     }
     sort_spans(&s);
     return sweep(c, &s);

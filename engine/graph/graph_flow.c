@@ -1,11 +1,11 @@
 /* graph_flow.c - what happens to data at the arcs: concealment, overflow, taps, events.
  *
  * Nothing is lost silently: each hole and each frame that found no room is counted at its arc, and
- * the first of a series is an event. Which data is lost is the arc's policy.
+ * the first of a series is an event. Which data is lost is the arc's policy; the numbers are in graph_conceal.c.
  */
 #include "engine/graph/graph_priv.h"
 
-enum { UNDER_ZERO = 0, UNDER_REPEAT = 1, UNDER_HOLD = 2, UNDER_SCRIPT = 3 };
+enum { UNDER_ZERO = 0, UNDER_REPEAT = 1, UNDER_EXTRAPOLATE = 2, UNDER_SCRIPT = 3 };
 enum { OVER_NEWEST = 0, OVER_FADE = 1, OVER_OLDEST = 2, OVER_SCRIPT = 3 };
 
 void flow_event(tw_graph_t *g, uint16_t kind, uint32_t at, int64_t value, tw_err_t err)
@@ -36,6 +36,18 @@ void flow_overflow(tw_graph_t *g, uint32_t arc)
     }
 }
 
+/* Caches of other processors: what was written goes to memory, what is to be read comes from there. */
+static void flush(const tw_graph_t *g, const tw_arc_t *a, const uint8_t *data, uint32_t bytes, bool wrote)
+{
+    const tw_board_t *b = g->env.board;
+    if (b->flush != NULL && (a->flush & TW_ARC_FLUSH_DATA) != 0 && bytes != 0) {
+        b->flush(b->ctx, data, bytes, wrote);
+    }
+    if (b->flush != NULL && (a->flush & TW_ARC_FLUSH_DESCRIPTOR) != 0) {
+        b->flush(b->ctx, a, sizeof *a, wrote);
+    }
+}
+
 void flow_wrote(tw_graph_t *g, tw_arc_t *a, uint8_t *data, uint32_t bytes)
 {
     if (bytes == 0) {
@@ -44,58 +56,61 @@ void flow_wrote(tw_graph_t *g, tw_arc_t *a, uint8_t *data, uint32_t bytes)
     tw_arc_commit(a, bytes);
     sched_wake(g, a->to);
     a->stamp_us = g->now_us;
+    if (a->task != NULL) {
+        task_wrote(g, a, data, bytes);
+    }
+    if (a->flush != 0) {
+        flush(g, a, data, bytes, true);
+    }
     if (a->taps != NULL && g->env.host.tap != NULL) {
         g->env.host.tap(g->env.host.ctx, a->taps, data, bytes);
     }
 }
 
-/* Bytes of one instant (a sample of every channel), 0 when instants are not bytes in a row. */
-static uint32_t instant_bytes(const tw_graph_t *g, uint32_t arc)
+uint32_t flow_open(tw_graph_t *g, tw_arc_t *a)
 {
-    const tw_format_t *f = &g->formats[tw_graph_arc_format(g, arc, false)];
-    const uint32_t bits = tw_raw_bits(f->raw);
-    return bits % 8 != 0 || f->ts != 0 || (f->interleave != 0 && f->channels > 1) ? 0 : bits / 8 * f->channels;
+    if (a->flush != 0) {
+        flush(g, a, NULL, 0, false);
+    }
+    const uint32_t bytes = tw_arc_available(a);
+    if (a->flush != 0) {
+        flush(g, a, tw_arc_data(a), bytes, false);
+    }
+    return bytes;
 }
 
-/* Go on with the last instant there is: in this frame, else in the frame before. */
-static void hold(const tw_graph_t *g, uint32_t arc, uint8_t *frame, uint32_t got)
+/* The arc's script decides what happens; it acts by its system calls. @return T: it has */
+static bool script_did(tw_graph_t *g, uint32_t arc, bool over)
 {
     const tw_arc_t *a = &g->arcs[arc];
-    const uint32_t n = instant_bytes(g, arc);
-    if (n == 0) {
-        memcpy(frame + got, a->last + got, a->in_frame - got);
-        return;
-    }
-    got -= got % n;
-    for (; got + n <= a->in_frame; got += n) {
-        memcpy(frame + got, got >= n ? frame + got - n : a->last + a->in_frame - n, n);
-    }
+    const int64_t args[2] = {arc, over};
+    const tw_script_ctx_t *c = NULL;
+    /* a script that overflows an arc itself is not asked about it */
+    return a->script >= 0 && !g->in_script &&
+           tw_graph_run_script(g, (uint32_t)a->script, args, 2, false, 0, &c) == TW_OK && c->flag != 0;
+}
+
+bool flow_hole(tw_graph_t *g, uint32_t arc)
+{
+    flow_underflow(g, arc);
+    return g->arcs[arc].underflow == UNDER_SCRIPT && script_did(g, arc, false);
 }
 
 void flow_conceal(tw_graph_t *g, uint32_t arc, uint8_t *frame, uint32_t got)
 {
     const tw_arc_t *a = &g->arcs[arc];
-    if (a->last == NULL) {
-        memset(frame + got, 0, a->in_frame - got);
-        return;
-    }
-    switch (a->underflow) {
-    case UNDER_HOLD:
-        hold(g, arc, frame, got);
-        break;
-    case UNDER_REPEAT:
-    case UNDER_SCRIPT:
+    if (a->last != NULL && a->underflow == UNDER_EXTRAPOLATE) {
+        conceal_extrapolate(&g->formats[tw_graph_arc_format(g, arc, false)], a->last, frame, got);
+    } else if (a->last != NULL && a->underflow == UNDER_REPEAT) {
         memcpy(frame + got, a->last + got, a->in_frame - got);
-        break;
-    default:
+    } else {
         memset(frame + got, 0, a->in_frame - got);
-        break;
     }
 }
 
 static void drop_oldest(tw_arc_t *a, uint32_t need)
 {
-    while (tw_arc_free(a) < need) {
+    while (tw_arc_free(a) < need && tw_arc_fill(a) != 0) {
         tw_arc_consume(a, tw_min_u32(a->out_frame, tw_arc_fill(a)));
     }
 }
@@ -110,11 +125,12 @@ uint8_t *flow_room(tw_graph_t *g, uint32_t arc)
         return room;
     }
     flow_overflow(g, arc);
-    if (a->overflow != OVER_OLDEST) {
+    if (a->overflow == OVER_OLDEST) {
+        drop_oldest(a, a->in_frame);
+        sched_consumed(g, a);
+    } else if (a->overflow != OVER_SCRIPT || !script_did(g, arc, true)) {
         return NULL;
     }
-    drop_oldest(a, a->in_frame);
-    sched_consumed(g, a);
     return tw_arc_room(a, a->in_frame);
 }
 
@@ -150,24 +166,13 @@ uint32_t tw_graph_write_arc(tw_graph_t *g, uint32_t arc, const uint8_t *data, ui
 }
 
 /* The frame that found no room, faded into the newest one that did: a jump in time without a jump
- * in value. Other types than these are dropped as they are. */
+ * in value. What is no number is dropped as it is. */
 void flow_fade_in(tw_graph_t *g, uint32_t arc, const uint8_t *frame)
 {
     const tw_arc_t *a = &g->arcs[arc];
-    const tw_format_t *f = &g->formats[tw_graph_arc_format(g, arc, false)];
-    const uint32_t size = tw_raw_bits(f->raw) / 8, n = instant_bytes(g, arc) != 0 ? a->in_frame / size : 0;
-    if (a->overflow != OVER_FADE || tw_gauge_get(&a->write) < a->in_frame || tw_arc_fill(a) < a->in_frame) {
-        return;
-    }
-    uint8_t *newest = a->buf + tw_gauge_get(&a->write) - a->in_frame;
-    for (uint32_t i = 0; i < n; i++) {
-        const float w = (float)(i / f->channels + 1) / (float)(n / f->channels);
-        if (f->raw == TW_RAW_FP32) {
-            tw_put_f32(newest + 4 * i, (1.0f - w) * tw_get_f32(newest + 4 * i) + w * tw_get_f32(frame + 4 * i));
-        } else if (f->raw == TW_RAW_S16 || f->raw == TW_RAW_Q15) {
-            const float old = (int16_t)tw_get_le16(newest + 2 * i), now = (int16_t)tw_get_le16(frame + 2 * i);
-            tw_put_le16(newest + 2 * i, (uint16_t)(int16_t)((1.0f - w) * old + w * now));
-        }
+    const uint32_t end = tw_arc_write_at(a) != 0 ? tw_arc_write_at(a) : a->size; /* a ring may have just folded */
+    if (a->overflow == OVER_FADE && a->shares == NULL && end >= a->in_frame && tw_arc_fill(a) >= a->in_frame) {
+        (void)conceal_fade(&g->formats[tw_graph_arc_format(g, arc, false)], a->buf + end - a->in_frame, frame);
     }
 }
 

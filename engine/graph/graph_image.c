@@ -12,6 +12,45 @@ int img_bank(const uint8_t *img, uint32_t vid)
     return -1;
 }
 
+static bool same_buffer(const uint8_t *img, uint32_t a, uint32_t b)
+{
+    const uint32_t x = tw_img_arc(img, a), y = tw_img_arc(img, b);
+    return tw_bits(tw_img_word(img, x, 0), TW_A0_VID) == tw_bits(tw_img_word(img, y, 0), TW_A0_VID) &&
+           tw_img_word(img, x, 1) == tw_img_word(img, y, 1) && tw_img_word(img, x, 2) == tw_img_word(img, y, 2) &&
+           tw_img_word(img, x, 2) != 0;
+}
+
+/* The arc on the other side of `node` in the same buffer, or `arc`. Nothing of the arcs was checked yet. */
+static uint32_t across(const uint8_t *img, uint32_t arc, uint32_t node, bool tx)
+{
+    const tw_img_counts_t n = tw_img_counts(img);
+    if (node >= n.nodes) {
+        return arc;
+    }
+    const tw_img_node_parts_t p = tw_img_node_parts(img, tw_img_node(img, node));
+    for (uint32_t i = tx ? p.rx : 0; i < (tx ? p.rx + p.tx : p.rx); i++) {
+        const uint32_t other = tw_img_ref(img, &p, i).arc;
+        if (other < n.arcs && other != arc && same_buffer(img, arc, other)) {
+            const tw_img_ends_t e = tw_img_ends(img, other);
+            return (tx ? e.from : e.to) == node ? other : arc;
+        }
+    }
+    return arc;
+}
+
+static uint32_t neighbour(const uint8_t *img, uint32_t arc)
+{
+    const tw_img_ends_t e = tw_img_ends(img, arc);
+    const uint32_t before = across(img, arc, e.from, false);
+    return before != arc ? before : across(img, arc, e.to, true);
+}
+
+uint32_t img_shares(const uint8_t *img, uint32_t arc)
+{
+    const uint32_t other = neighbour(img, arc);
+    return other != arc && neighbour(img, other) == arc ? other : arc;
+}
+
 void img_format(const uint8_t *img, uint32_t index, tw_format_t *out)
 {
     const uint32_t at = tw_img_record(img, TW_SEC_FORMATS, index, TW_FORMAT_WORDS);

@@ -3,6 +3,7 @@
  * All memory is taken here, front to back, from one arena; the run needs none.
  * The image was verified, so only memory can be missing.
  */
+#include "engine/graph/graph_carry.h"
 #include "engine/graph/graph_priv.h"
 #include "engine/node/kernels.h"
 
@@ -86,18 +87,47 @@ static void apply_fills(const tw_graph_t *g)
     }
 }
 
+/* What arc_crumbs says: 0..3 are a half to a sixteenth of the buffer; never less than a frame. */
+static uint32_t crumb(uint32_t a4, uint32_t code, uint32_t size, uint32_t frame)
+{
+    return tw_bits(a4, TW_A4_CRUMBS) == 0 ? frame : tw_max_u32(frame, (size + (2u << code) - 1) / (2u << code));
+}
+
 static void decode_arc(tw_graph_t *g, uint32_t i)
 {
     const uint32_t at = tw_img_record(g->img, TW_SEC_ARCS, i, TW_ARC_WORDS);
     const uint32_t a0 = tw_img_word(g->img, at, 0), a4 = tw_img_word(g->img, at, 4);
     tw_arc_t *a = &g->arcs[i];
     memset(a, 0, sizeof *a);
-    a->buf = g->banks[img_bank(g->img, tw_bits(a0, TW_A0_VID))] + tw_img_word(g->img, at, 1);
+    a->type = (uint8_t)tw_bits(a0, TW_A0_TYPE);
     a->size = tw_img_word(g->img, at, 2);
+    a->cap = a->type == TW_ARC_MODULO ? a->size - 1 : a->size;
     a->in_frame = g->formats[tw_bits(a0, TW_A0_PRODUCER_FORMAT)].frame_bytes;
     a->out_frame = g->formats[tw_bits(a0, TW_A0_CONSUMER_FORMAT)].frame_bytes;
+    a->in_ready = crumb(a4, tw_bits(a4, TW_A4_CRUMB_OUT), a->size, a->in_frame);
+    a->out_ready = crumb(a4, tw_bits(a4, TW_A4_CRUMB_IN), a->size, a->out_frame);
     a->underflow = (uint8_t)tw_bits(a4, TW_A4_UNDERFLOW);
     a->overflow = (uint8_t)tw_bits(a4, TW_A4_OVERFLOW);
+    a->script = (int16_t)((int)tw_bits(a4, TW_A4_SCRIPT) - 1);
+    a->flush = (uint8_t)(tw_bits(a0, TW_A0_FLUSH_DATA) | tw_bits(a0, TW_A0_FLUSH_DESC) << 1);
+    if (a->type == TW_ARC_CONSTANT) {
+        /* read where it is: nobody writes it */
+        const uint8_t *data = g->img + tw_img_section(g->img, TW_SEC_PARAMS).at + tw_img_word(g->img, at, 6);
+        a->buf = (uint8_t *)(uintptr_t)data;
+        a->size = a->cap = tw_img_word(g->img, at, 5);
+    } else {
+        a->buf = g->banks[img_bank(g->img, tw_bits(a0, TW_A0_VID))] + tw_img_word(g->img, at, 1);
+    }
+    const uint32_t second = img_shares(g->img, i);
+    if (second < i) { /* decoded both */
+        tw_arc_t *b = &g->arcs[second];
+        const bool is_second = tw_img_ends(g->img, second).to == tw_img_ends(g->img, i).from;
+        a->shares = b;
+        b->shares = a;
+        a->second = is_second;
+        b->second = !is_second;
+        a->special = b->special = true;
+    }
 }
 
 /* Initial data: from PARAMS or zero; a delay is an arc that starts with zero frames. */
@@ -105,7 +135,11 @@ static void prefill_arc(tw_graph_t *g, uint32_t i)
 {
     const uint32_t at = tw_img_record(g->img, TW_SEC_ARCS, i, TW_ARC_WORDS), fill = tw_img_word(g->img, at, 5);
     tw_arc_t *a = &g->arcs[i];
-    tw_arc_clear(a);
+    tw_gauge_set(&a->read, 0);
+    if (a->type == TW_ARC_CONSTANT) {
+        tw_gauge_set(&a->write, fill);
+        return;
+    }
     if (tw_bits(tw_img_word(g->img, at, 0), TW_A0_PREFILL)) {
         memcpy(a->buf, g->img + tw_img_section(g->img, TW_SEC_PARAMS).at + tw_img_word(g->img, at, 6), fill);
     } else {
@@ -163,7 +197,43 @@ static void decode_io(tw_graph_t *g, uint32_t i)
         .arc = &g->arcs[tw_bits(i1, TW_I1_ARC)],
         .frame = f->frame_bytes,
         .rated = f->rate_hz > 0.0f && f->samples != 0,
+        .copy = tw_bits(i0, TW_I0_COPY) != 0,
+        .ts = f->ts,
+        .ts_size = f->ts_size,
+        .settings = {tw_img_word(g->img, at, 2), tw_img_word(g->img, at, 3), tw_img_word(g->img, at, 4)},
     };
+}
+
+static bool moved_by_acks(const tw_board_t *b, uint32_t hwid)
+{
+    for (uint32_t i = 0; i < b->n_ios; i++) {
+        if (b->ios[i].hwid == hwid) {
+            return b->ios[i].acks != 0 && b->io != NULL;
+        }
+    }
+    return false;
+}
+
+/* State of the IOs that drivers move. */
+static bool take_drivers(tw_graph_t *g, taker_t *t)
+{
+    for (uint32_t i = 0; i < g->n_ios; i++) {
+        tw_graph_io_t *io = &g->ios[i];
+        io->driver = moved_by_acks(g->env.board, io->hwid) ? TAKE(t, tw_graph_driver_t, 1) : NULL;
+        if (io->driver != NULL) {
+            const uint32_t at = tw_img_record(g->img, TW_SEC_IOS, i, TW_IO_WORDS), bytes = tw_img_word(g->img, at, 7);
+            memset(io->driver, 0, sizeof *io->driver);
+            io->driver->home = io->arc->buf;
+            io->arc->pins = io->tx && !io->copy;
+            io->driver->servant = tw_bits(tw_img_word(g->img, at, 0), TW_I0_SERVANT) != 0;
+            if (bytes >= io->frame) {
+                const int bank = img_bank(g->img, tw_bits(tw_img_word(g->img, at, 5), TW_I5_VID));
+                io->driver->buffer = g->banks[bank] + tw_img_word(g->img, at, 6);
+                io->driver->bytes = bytes;
+            }
+        }
+    }
+    return t->missing == 0;
 }
 
 static const tw_format_t *io_format(const tw_graph_t *g, uint32_t i)
@@ -256,7 +326,7 @@ static bool needs_last(const tw_graph_t *g, uint32_t arc)
 {
     const tw_img_ends_t e = tw_img_ends(g->img, arc);
     const bool concealed = e.from == TW_IMG_IO || (e.to != TW_IMG_IO && g->nodes[e.to].hqos);
-    return concealed && g->arcs[arc].underflow != 0;
+    return concealed && (g->arcs[arc].underflow == 1 || g->arcs[arc].underflow == 2);
 }
 
 static bool take_frames(tw_graph_t *g, taker_t *t)
@@ -300,8 +370,10 @@ static bool take_all(tw_graph_t *g, taker_t *t)
     for (uint32_t i = 0; i < g->n_ios; i++) {
         decode_io(g, i);
     }
+    const bool taken =
+        take_scripts(g, t) && take_frames(g, t) && take_drivers(g, t) && task_take(g, t->arena, &t->missing);
     sched_init(g);
-    return take_scripts(g, t) && take_frames(g, t);
+    return taken;
 }
 
 /* ---- RESET ------------------------------------------------------------------ */
@@ -316,7 +388,7 @@ static void boot_params(tw_graph_t *g, tw_graph_node_t *n, const tw_img_node_par
     (void)tw_graph_set_param(g, (uint32_t)(n - g->nodes), tw_bits(word, TW_NP_TAG), value, tw_bits(word, TW_NP_BYTES));
 }
 
-static void fill_reset(tw_graph_t *g, const tw_graph_node_t *n, const tw_img_node_parts_t *p, tw_node_reset_t *r)
+static void fill_reset(const tw_graph_t *g, const tw_graph_node_t *n, const tw_img_node_parts_t *p, tw_node_reset_t *r)
 {
     *r = (tw_node_reset_t){.svc = &g->svc, .rx = n->rx, .tx = n->tx, .script = n->own_script};
     for (uint32_t i = 0; i < p->blocks; i++) {
@@ -328,6 +400,12 @@ static void fill_reset(tw_graph_t *g, const tw_graph_node_t *n, const tw_img_nod
     for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx; i++) {
         r->fmt[i] = &g->formats[img_ref_format(g->img, p, i)];
     }
+}
+
+void node_memory(const tw_graph_t *g, uint32_t node, tw_node_reset_t *r)
+{
+    const tw_img_node_parts_t p = tw_img_node_parts(g->img, g->nodes[node].record);
+    fill_reset(g, &g->nodes[node], &p, r);
 }
 
 void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
@@ -354,8 +432,22 @@ void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
     }
 }
 
+void tw_graph_restart(tw_graph_t *g, uint8_t *scratch, uint32_t value_bytes)
+{
+    for (uint32_t i = 0; i < g->n_arcs; i++) {
+        prefill_arc(g, i);
+    }
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const uint32_t saved = tw_graph_save_params(g, i, scratch);
+        tw_graph_reset_node(g, i, -1, false);
+        tw_graph_restore_params(g, i, scratch, saved, scratch + value_bytes);
+    }
+}
+
 void tw_graph_reset(tw_graph_t *g, bool warm)
 {
+    driver_reset(g);
+    task_reset(g);
     for (uint32_t i = 0; i < g->n_arcs; i++) {
         prefill_arc(g, i);
     }
@@ -370,6 +462,7 @@ void tw_graph_reset(tw_graph_t *g, bool warm)
 
 void tw_graph_stop(tw_graph_t *g)
 {
+    tw_graph_ios_stop(g);
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         uint32_t state = 0;
         tw_xdm_t none = {0};

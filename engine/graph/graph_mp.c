@@ -90,7 +90,7 @@ static outcome_t prepare(const tw_graph_t *g, const tw_graph_hot_t *h, uint32_t 
     const uint32_t rx = n->rx, all = rx + n->tx;
     for (uint32_t i = 0; i < all; i++) {
         const tw_arc_t *a = &g->arcs[n->refs[i].arc];
-        if (i < rx ? tw_arc_fill(a) < a->out_frame : tw_arc_free(a) < a->in_frame) {
+        if (i < rx ? !tw_arc_readable(a) : !tw_arc_writable(a)) {
             return NOT_READY;
         }
     }
@@ -107,7 +107,7 @@ static outcome_t prepare(const tw_graph_t *g, const tw_graph_hot_t *h, uint32_t 
 static void offer(const tw_graph_t *g, const tw_graph_node_t *n, tw_xdm_t *x, uint32_t *given)
 {
     for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx; i++) {
-        const tw_arc_t *a = &g->arcs[n->refs[i].arc];
+        tw_arc_t *a = &g->arcs[n->refs[i].arc];
         if (i < n->rx) {
             x[i] = (tw_xdm_t){a->buf + tw_index_get(&a->read), tw_arc_available(a)};
         } else {
@@ -155,29 +155,46 @@ static outcome_t run_plain(tw_graph_t *g, tw_graph_hot_t *h, uint32_t pos, uint3
 
 /* ---- other nodes: alone with all they touch ------------------------------------------------ */
 
+typedef struct holding {
+    uint32_t pos[2 * TW_MAX_NODE_ARCS + 2], n;
+} holding_t;
+
+static bool hold(const tw_graph_t *g, uint32_t pos, uint32_t id, holding_t *h)
+{
+    if (mine(g, pos, id)) {
+        return true;
+    }
+    const bool ok = try_lock(g, pos, id);
+    if (ok) {
+        h->pos[h->n++] = pos;
+    }
+    return ok;
+}
+
+/* The other ends of its arcs, and of arcs in the same buffers. */
+static bool hold_neighbours(const tw_graph_t *g, const tw_graph_node_t *n, uint32_t id, holding_t *h)
+{
+    bool ok = true;
+    for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx && ok; i++) {
+        const tw_arc_t *a = &g->arcs[n->refs[i].arc];
+        ok = hold(g, i < n->rx ? a->from : a->to, id, h);
+        ok = ok && (a->shares == NULL || hold(g, i < n->rx ? a->shares->from : a->shares->to, id, h));
+    }
+    return ok;
+}
+
 static outcome_t run_general(tw_graph_t *g, tw_graph_hot_t *h, uint32_t id)
 {
-    const tw_graph_node_t *n = &g->nodes[h->node];
-    uint32_t held[TW_MAX_NODE_ARCS], n_held = 0;
-    bool all = true;
-    for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx && all; i++) {
-        const tw_arc_t *a = &g->arcs[n->refs[i].arc];
-        const uint32_t other = i < n->rx ? a->from : a->to;
-        if (!mine(g, other, id)) {
-            all = try_lock(g, other, id);
-            held[n_held] = other;
-            n_held += all;
-        }
-    }
+    holding_t held = {.n = 0};
     outcome_t out = LATER;
-    if (all) {
+    if (hold_neighbours(g, &g->nodes[h->node], id, &held)) {
         out = node_ready(g, h) ? RAN : NOT_READY;
         if (out == RAN && node_run(g, h) == 0) {
             out = NOT_READY; /* again when something changes */
         }
     }
-    while (n_held > 0) {
-        unlock(g, held[--n_held], id);
+    while (held.n > 0) {
+        unlock(g, held.pos[--held.n], id);
     }
     return out;
 }
@@ -485,12 +502,23 @@ tw_err_t tw_crew_init(tw_crew_t *c, const tw_instance_cfg_t *cfg, uint32_t n)
     return TW_OK;
 }
 
+/* Scripts, debug registers and drivers know one instance. */
+static bool only_mains(const tw_graph_t *g, const tw_graph_node_t *n)
+{
+    bool only = n->script >= 0 || n->own_script >= 0 || (g->debug_fields & (DBG_BEFORE | DBG_AFTER)) != 0;
+    for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx; i++) {
+        const tw_arc_t *a = &g->arcs[n->refs[i].arc];
+        only |= a->task != NULL || a->script >= 0 || a->pins;
+    }
+    return only;
+}
+
 static bool may_run(const tw_graph_t *g, const tw_graph_node_t *n, const tw_instance_cfg_t *cfg, bool is_main)
 {
     enum { ARCH_SCRIPT = 7 };
     const uint32_t n0 = tw_img_word(g->img, n->record, 0), allowed = tw_img_word(g->img, 0, TW_W_PROCESSORS);
     const uint32_t proc = tw_bits(n0, TW_N0_PROC), arch = tw_bits(n0, TW_N0_ARCH), rtos = tw_bits(n0, TW_N0_RTOS);
-    if (n->script >= 0 || n->own_script >= 0 || (g->debug_fields & (DBG_BEFORE | DBG_AFTER)) != 0) {
+    if (only_mains(g, n)) {
         return is_main;
     }
     return (cfg->processors & (proc != 0 ? 1u << (proc - 1) : allowed)) != 0 &&

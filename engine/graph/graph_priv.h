@@ -25,6 +25,9 @@ static inline uint32_t img_ref_format(const uint8_t *img, const tw_img_node_part
     return tw_img_arc_format(img, tw_img_ref(img, p, i).arc, i < p->rx);
 }
 
+/** The other arc of the same buffer behind or before a node that works in place, or the arc itself. */
+uint32_t img_shares(const uint8_t *img, uint32_t arc);
+
 /** No script reaches itself. @param calls  mask of each of the first n (<= 64) scripts */
 bool graph_calls_acyclic(const uint64_t *calls, uint32_t n);
 
@@ -60,15 +63,51 @@ void flow_wrote(tw_graph_t *g, tw_arc_t *a, uint8_t *data, uint32_t bytes);
 void flow_underflow(tw_graph_t *g, uint32_t arc);
 void flow_overflow(tw_graph_t *g, uint32_t arc);
 uint8_t *flow_room(tw_graph_t *g, uint32_t arc);
+/** A frame is missing: count it, and let the arc's script act where that is the policy. It may move what the arc
+ *  holds: no room taken before is good afterwards. @return true: the script has dealt with it */
+bool flow_hole(tw_graph_t *g, uint32_t arc);
+/** Fill a producer frame of which `got` bytes are there, by the arc's underflow policy. */
 void flow_conceal(tw_graph_t *g, uint32_t arc, uint8_t *frame, uint32_t got);
+/** Bytes a consumer gets at tw_arc_data(): whole frames. */
+uint32_t flow_open(tw_graph_t *g, tw_arc_t *a);
 uint32_t flow_write(tw_graph_t *g, uint32_t arc, const uint8_t *data, uint32_t bytes);
 /** A frame that found no room, where the arc's policy is to cross-fade. */
 void flow_fade_in(tw_graph_t *g, uint32_t arc, const uint8_t *frame);
 
+/* graph_conceal.c: the numbers */
+/** Go on from the last two samples, ever more slowly; what is no number is repeated. */
+void conceal_extrapolate(const tw_format_t *f, const uint8_t *last, uint8_t *frame, uint32_t got);
+/** From `newest` to `frame` in the length of a frame, in `newest`. @return false: not numbers, nothing changed */
+bool conceal_fade(const tw_format_t *f, uint8_t *newest, const uint8_t *frame);
+/** Bytes of the time stamp in front of each frame. */
+static inline uint32_t tw_format_stamp(const tw_format_t *f)
+{
+    return f->ts == 0 ? 0 : f->ts_size == 0 ? 2u : f->ts_size == 1 ? 4u : 8u;
+}
+
+/* graph_task.c: debug tasks of arcs */
+/** @return false: out of memory */
+bool task_take(tw_graph_t *g, tw_arena_t *arena, uint64_t *missing);
+void task_reset(tw_graph_t *g);
+void task_wrote(tw_graph_t *g, tw_arc_t *a, const uint8_t *data, uint32_t bytes);
+void task_block(tw_graph_t *g);
+
 /* graph_io.c: the graph's boundary */
+void io_stamp(tw_graph_io_t *io, uint64_t now_us);
+void io_stamp_into(const tw_graph_io_t *io, uint8_t *at, uint32_t from, uint32_t to);
+void io_stamp_check(tw_graph_io_t *io, const uint8_t *frame);
+void io_hole(tw_graph_t *g, tw_graph_io_t *io, uint8_t *room, uint32_t got);
+/* graph_driver.c: IOs moved by acknowledgements */
+void driver_in(tw_graph_t *g, tw_graph_io_t *io);
+bool driver_out(tw_graph_t *g, tw_graph_io_t *io);
+void driver_reset(tw_graph_t *g);
 void flow_ios_in(tw_graph_t *g);
 /** @return true when a frame went out */
 bool flow_ios_out(tw_graph_t *g);
+
+/* graph_load.c */
+/** What RESET hands a node: where its memory is, its formats. */
+void node_memory(const tw_graph_t *g, uint32_t node, tw_node_reset_t *r);
 
 /* graph_run.c: one node */
 void node_error(tw_graph_t *g, uint32_t node, uint32_t err);
@@ -115,6 +154,10 @@ static inline void sched_consumed(tw_graph_t *g, tw_arc_t *a)
     } else if (a->blocked) {
         a->blocked = false;
         sched_wake_alone(g, a->from);
+    }
+    if (a->shares != NULL && a->shares->blocked) {
+        a->shares->blocked = false;
+        sched_wake(g, a->shares->from);
     }
 }
 /** Begin of a block on every way: counters, IOs in. End: loads. */

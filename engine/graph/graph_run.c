@@ -36,11 +36,11 @@ bool node_ready(tw_graph_t *g, const tw_graph_hot_t *h)
     for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx; i++) {
         const tw_graph_ref_t *r = &n->refs[i];
         tw_arc_t *a = &g->arcs[r->arc];
-        carries |= r->lock == 0;
+        carries |= r->lock == 0 && a->type != TW_ARC_CONSTANT;
         if (!waits_for(n, r)) {
             continue;
         }
-        if (i < n->rx ? tw_arc_fill(a) < a->out_frame : tw_arc_free(a) < a->in_frame) {
+        if (!(i < n->rx ? tw_arc_readable(a) : tw_arc_writable(a))) {
             if (g->mp == NULL) {
                 a->blocked |= i >= n->rx;
             }
@@ -58,11 +58,14 @@ static void conceal_input(tw_graph_t *g, uint32_t arc)
         a->underflow_series = false;
         return;
     }
-    flow_underflow(g, arc);
+    (void)flow_hole(g, arc); /* a script that has dealt with it has filled the arc */
     while (tw_arc_fill(a) < a->out_frame) {
         uint8_t *room = tw_arc_room(a, a->in_frame);
         if (room == NULL) { /* the last producer frame would reach beyond the buffer */
             room = tw_arc_room(a, a->out_frame - tw_arc_fill(a));
+            if (room == NULL) {
+                return; /* the second of two arcs in one buffer: it has no room of its own */
+            }
             memset(room, 0, a->out_frame - tw_arc_fill(a));
             flow_wrote(g, a, room, a->out_frame - tw_arc_fill(a));
             return;
@@ -72,24 +75,24 @@ static void conceal_input(tw_graph_t *g, uint32_t arc)
     }
 }
 
-/* Output of a high QoS node that may have no room: drop the oldest, or give the node a place whose
- * contents nobody reads. */
-static void give_output(tw_graph_t *g, uint32_t arc, tw_xdm_t *x)
+/* Room for whole frames; what cannot be written goes where nobody reads it. */
+static void give_output(tw_graph_t *g, tw_arc_t *a, tw_xdm_t *x)
 {
-    tw_arc_t *a = &g->arcs[arc];
-    uint8_t *room = flow_room(g, arc);
-    *x = (tw_xdm_t){room != NULL ? room : g->scratch, a->in_frame};
-    if (room != NULL) {
-        x->bytes = tw_arc_whole(tw_arc_tail(a), a->in_frame);
-    }
+    x->ptr = tw_arc_room(a, a->in_frame);
+    x->bytes = x->ptr != NULL ? tw_arc_whole(tw_arc_tail(a), a->in_frame) : a->in_frame;
+    x->ptr = x->ptr != NULL ? x->ptr : g->scratch;
 }
 
-/* Transmit arcs first: making room may move data, also of an arc that comes back to this node. */
+/* Policies first: their scripts may move what arcs hold. Then transmit arcs: making room may move data, also of an arc
+ * that comes back to this node. */
 static void gather(tw_graph_t *g, const tw_graph_node_t *n, tw_xdm_t *x)
 {
-    for (uint32_t i = 0; i < n->rx; i++) {
-        if (n->refs[i].lock == 0 && !waits_for(n, &n->refs[i])) {
-            conceal_input(g, n->refs[i].arc);
+    for (uint32_t i = 0; n->hqos != 0 && i < (uint32_t)n->rx + n->tx; i++) {
+        const tw_graph_ref_t *r = &n->refs[i];
+        if (r->lock == 0 && !waits_for(n, r) && i < n->rx) {
+            conceal_input(g, r->arc);
+        } else if (r->lock == 0 && !waits_for(n, r)) {
+            (void)flow_room(g, r->arc);
         }
     }
     for (uint32_t i = n->rx; i < (uint32_t)n->rx + n->tx; i++) {
@@ -97,16 +100,14 @@ static void gather(tw_graph_t *g, const tw_graph_node_t *n, tw_xdm_t *x)
         tw_arc_t *a = &g->arcs[r->arc];
         if (r->lock != 0) {
             x[i] = (tw_xdm_t){a->buf, 0};
-        } else if (waits_for(n, r)) {
-            x[i].ptr = tw_arc_room(a, a->in_frame);
-            x[i].bytes = tw_arc_whole(tw_arc_tail(a), a->in_frame);
         } else {
-            give_output(g, r->arc, &x[i]);
+            give_output(g, a, &x[i]);
         }
     }
     for (uint32_t i = 0; i < n->rx; i++) {
         tw_arc_t *a = &g->arcs[n->refs[i].arc];
-        x[i] = (tw_xdm_t){a->buf + tw_gauge_get(&a->read), n->refs[i].lock != 0 ? 0 : tw_arc_available(a)};
+        x[i].bytes = n->refs[i].lock != 0 ? 0 : flow_open(g, a);
+        x[i].ptr = a->buf + tw_gauge_get(&a->read);
     }
 }
 

@@ -20,13 +20,20 @@ enum { KEYS = 48 };
 
 /* ---- the schedule ------------------------------------------------------------- */
 
-static bool plain(const tw_graph_node_t *n)
+/* Nothing about the arc needs a rule of its own: data in a row, ready by the frame. */
+static bool ordinary(const tw_arc_t *a)
 {
-    bool locks = false;
+    return a->type < TW_ARC_MODULO && a->shares == NULL && !a->pins && a->flush == 0 && a->in_ready == a->in_frame &&
+           a->out_ready == a->out_frame;
+}
+
+static bool plain(const tw_graph_t *g, const tw_graph_node_t *n)
+{
+    bool all = true;
     for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx; i++) {
-        locks |= n->refs[i].lock != 0;
+        all = all && n->refs[i].lock == 0 && ordinary(&g->arcs[n->refs[i].arc]);
     }
-    return !locks && n->hqos == 0 && n->script < 0 && n->own_script < 0;
+    return all && n->hqos == 0 && n->script < 0 && n->own_script < 0;
 }
 
 void tw_graph_bind(tw_graph_t *g, uint32_t node)
@@ -35,7 +42,7 @@ void tw_graph_bind(tw_graph_t *g, uint32_t node)
     tw_graph_hot_t *h = &g->hot[n->pos];
     h->run = n->desc->run;
     h->inst = n->inst;
-    h->plain = plain(n);
+    h->plain = plain(g, n);
     h->single = h->plain && n->rx == 1 && n->tx == 1;
     h->in = h->single ? &g->arcs[n->refs[0].arc] : NULL;
     h->out = h->single ? &g->arcs[n->refs[1].arc] : NULL;
@@ -153,7 +160,7 @@ static inline tw_xdm_t offer_room(tw_arc_t *a)
     return (tw_xdm_t){room, tw_arc_whole(tw_arc_tail(a), a->in_frame)};
 }
 
-static inline tw_xdm_t offer_data(const tw_arc_t *a)
+static inline tw_xdm_t offer_data(tw_arc_t *a)
 {
     return (tw_xdm_t){a->buf + tw_gauge_get(&a->read), tw_arc_available(a)};
 }
@@ -233,7 +240,7 @@ static uint32_t run_plain(tw_graph_t *g, tw_graph_hot_t *h, uint32_t *state)
 /* An empty buffer begins anew at its start: no data to move. */
 static inline uint32_t make_room(tw_arc_t *a, uint32_t write)
 {
-    if (a->size - write < a->in_frame) {
+    if (a->cap - write < a->in_frame) {
         tw_arc_realign(a);
         return tw_gauge_get(&a->write);
     }
@@ -245,7 +252,7 @@ static inline void end_single(tw_graph_t *g, const tw_graph_hot_t *h, uint32_t u
     tw_arc_t *in = h->in, *out = h->out;
     tw_arc_consume(in, used);
     sched_consumed(g, in);
-    if (out->taps != NULL || out->last != NULL) {
+    if (out->taps != NULL || out->last != NULL || out->task != NULL) {
         flow_wrote(g, out, out->buf + tw_gauge_get(&out->write), made);
     } else if (made != 0) {
         tw_arc_advance(out, made);
@@ -263,12 +270,12 @@ static inline bool run_single(tw_graph_t *g, tw_graph_hot_t *h, uint32_t *moved,
     if (fill < in->out_frame || h->block_runs >= TW_MAX_BLOCK_RUNS) {
         return false;
     }
-    if (out->size - full < out->in_frame) {
+    if (out->cap - full < out->in_frame) {
         out->blocked = true;
         return false;
     }
     const uint32_t write = make_room(out, tw_gauge_get(&out->write));
-    const uint32_t data = tw_arc_whole(fill, in->out_frame), room = tw_arc_whole(out->size - write, out->in_frame);
+    const uint32_t data = tw_arc_whole(fill, in->out_frame), room = tw_arc_whole(out->cap - write, out->in_frame);
     /* an arc from the node to itself may just have moved its data */
     tw_xdm_t x[2] = {{in->buf + (in == out ? tw_gauge_get(&in->read) : read), data}, {out->buf + write, room}};
     const uint32_t err = call(g, h, x, state);
@@ -310,7 +317,8 @@ static bool serve_plain(tw_graph_t *g, tw_graph_hot_t *h, uint32_t *moved)
 /* @return false: it is not ready now */
 static inline bool serve(tw_graph_t *g, tw_graph_hot_t *h, bool short_path, uint32_t *moved)
 {
-    if (short_path && h->single) {
+    /* a driver sending from the arc pins it: only the long way knows */
+    if (short_path && h->single && !h->out->special) {
         return serve_single(g, h, moved);
     }
     if (short_path && h->plain) {
@@ -407,6 +415,7 @@ void sched_begin(tw_graph_t *g, uint64_t tick)
         tw_gauge_set(&g->awake[at / 32], n < 32 ? (1u << n) - 1 : UINT32_MAX);
     }
     sched_debug_script(g, DBG_START);
+    task_block(g);
     flow_ios_in(g);
 }
 

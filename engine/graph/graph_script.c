@@ -3,6 +3,7 @@
  * A script that faults is disabled, counted and told about; the graph goes on without it.
  */
 #include "engine/base/crc.h"
+#include "engine/graph/graph_carry.h"
 #include "engine/graph/graph_priv.h"
 
 void script_install(tw_graph_script_t *s, const tw_script_t *code)
@@ -128,6 +129,39 @@ void tw_graph_set_script(tw_graph_t *g, uint32_t script, const uint8_t *code, ui
     const tw_script_t next = replacement(g, script, s->live, code_bytes, pool_bytes);
     script_install(s, &next);
     tw_graph_enable_script(g, script, true);
+}
+
+/* u32 code bytes, pool bytes, disabled; then the code, unless it is the image's */
+enum { SAVED_HEAD = 12 };
+
+static bool is_boot(const tw_graph_script_t *s)
+{
+    return s->code.code == s->boot.code;
+}
+
+uint32_t tw_graph_script_saved(const tw_graph_t *g, uint32_t script)
+{
+    const tw_graph_script_t *s = &g->scripts[script];
+    return SAVED_HEAD + (is_boot(s) ? 0 : tw_script_bytes(s->code.code_bytes, s->code.pool_bytes));
+}
+
+void tw_graph_save_script(const tw_graph_t *g, uint32_t script, uint8_t *to)
+{
+    const tw_graph_script_t *s = &g->scripts[script];
+    tw_put_le32(to, s->code.code_bytes);
+    tw_put_le32(to + 4, s->code.pool_bytes);
+    tw_put_le32(to + 8, tw_gauge_get(&s->disabled));
+    memcpy(to + SAVED_HEAD, s->code.code, tw_graph_script_saved(g, script) - SAVED_HEAD);
+}
+
+void tw_graph_restore_script(tw_graph_t *g, uint32_t script, const uint8_t *from, uint32_t bytes)
+{
+    if (bytes == SAVED_HEAD) {
+        script_install(&g->scripts[script], &g->scripts[script].boot);
+    } else {
+        tw_graph_set_script(g, script, from + SAVED_HEAD, tw_get_le32(from), tw_get_le32(from + 4));
+    }
+    tw_graph_enable_script(g, script, tw_get_le32(from + 8) == 0);
 }
 
 void tw_graph_enable_script(tw_graph_t *g, uint32_t script, bool on)

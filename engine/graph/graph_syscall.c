@@ -122,8 +122,10 @@ static uint32_t read_arc(const tw_arc_t *a, tw_script_ctx_t *s)
     if (p == NULL) {
         return status(TW_E_SCR_BAD_PTR);
     }
+    const uint32_t head = tw_arc_head(a);
     bytes = tw_min_u32(bytes, tw_arc_fill(a));
-    memcpy(p, tw_arc_data(a), bytes);
+    memcpy(p, tw_arc_data(a), tw_min_u32(bytes, head));
+    memcpy(p + tw_min_u32(bytes, head), a->buf, bytes - tw_min_u32(bytes, head)); /* where a ring folds */
     tw_script_set_int(s, 1, TW_T_U32, bytes);
     return 0;
 }
@@ -152,6 +154,7 @@ static uint32_t arc_held(tw_graph_t *g, int64_t op, uint32_t arc, tw_script_ctx_
         return 0;
     case ARC_CLEAR:
         tw_arc_clear(&g->arcs[arc]);
+        sched_consumed(g, &g->arcs[arc]);
         sched_consumed(g, &g->arcs[arc]);
         return 0;
     case ARC_TIME:

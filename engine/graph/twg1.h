@@ -126,7 +126,9 @@ typedef enum tw_section {
 #define TW_I1_ARC 15, 0
 #define TW_I1_FORMAT 23, 16
 #define TW_I1_ZERO 31, 24
-/* i2..i4 settings; i5 [7:0] VID; i6 offset; i7 bytes */
+/* i2..i4 settings; i5 [7:0] VID; i6 offset; i7 bytes, 0 none: its buffer in the graph's memory */
+#define TW_I5_VID 7, 0
+#define TW_I5_ZERO 31, 8
 
 /* ---- NODES: word table of record offsets (from image start), then records -- */
 #define TW_N0_ENTRY 11, 0
@@ -194,7 +196,7 @@ typedef enum tw_section {
 #define TW_A0_PREFILL 29, 29
 #define TW_A0_RUNTIME_BASE 30, 30
 #define TW_A0_ZERO 31, 31
-/* a1 buffer offset inside the bank, a2 buffer bytes */
+/* a1 buffer offset inside the bank, a2 buffer bytes; both 0 of a constant, which is read from PARAMS */
 #define TW_A3_PRODUCER 11, 0  /* node, 0xFFF = IO */
 #define TW_A3_CONSUMER 23, 12 /* node, 0xFFF = IO */
 #define TW_A3_PRODUCER_PORT 27, 24

@@ -148,6 +148,9 @@ typedef struct tw_node_desc {
      */
     tw_err_t (*memreq)(const tw_format_t *const *fmt, uint32_t rx, uint32_t tx, uint32_t *extra, uint32_t *arc);
     uint64_t presets; /* bit p: preset p exists */
+    /** 1: with one arc in and one out, of equal frames, both may be one buffer: RUN gets one pointer twice and takes
+     *  as many bytes as it gives, each sample read before its place is written. */
+    uint8_t in_place;
 } tw_node_desc_t;
 
 /** The installed node types, in nodes.def order (index = catalogue entry). */

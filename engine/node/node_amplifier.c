@@ -321,4 +321,5 @@ const tw_node_desc_t tw_node_amplifier = {
     .memreq = memreq,
     .params = params,
     .presets = 0x7, /* 0 = defaults, 1 = 0 dB, 2 = muted */
+    .in_place = 1,
 };

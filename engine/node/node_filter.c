@@ -433,4 +433,5 @@ const tw_node_desc_t tw_node_filter = {
     .params = params,
     .validate = validate,
     .presets = PRESET_BITS,
+    .in_place = 1,
 };

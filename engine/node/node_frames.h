@@ -33,7 +33,8 @@ static inline uint32_t tw_frames_readable(const tw_frames_t *f)
     return f->in_left >= f->in_bytes ? f->in_units - f->in_at : 0;
 }
 
-/** Units the present output frame still takes; a full one goes out first, when there is room. */
+/** Units the present output frame still takes; a full one goes out first. None is begun without room for it: what it
+ * says would be old when it goes out. */
 static inline uint32_t tw_frames_writable(tw_frames_t *f)
 {
     if (f->out_at == f->out_units && f->out_left >= f->out_bytes) {
@@ -42,7 +43,7 @@ static inline uint32_t tw_frames_writable(tw_frames_t *f)
         f->out_left -= f->out_bytes;
         f->out_at = 0;
     }
-    return f->out_units - f->out_at;
+    return f->out_at != 0 || f->out_left >= f->out_bytes ? f->out_units - f->out_at : 0;
 }
 
 static inline void tw_frames_used(tw_frames_t *f, uint32_t units)

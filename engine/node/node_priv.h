@@ -86,6 +86,12 @@ static inline uint32_t tw_shape_step(const tw_shape_t *s)
     return s->blocks ? 1u : s->channels;
 }
 
+/** `n` samples of channel `c` from instant `t` on as numbers (S16/Q15: word / 32768; FP32). What is no number, or
+ * beyond 1e6, counts as 0: one bad sample does not spoil a sum. */
+void tw_shape_load(const tw_shape_t *s, const void *data, uint32_t t, uint32_t c, uint32_t n, float *to);
+/** One sample, saturated where the type is an integer. */
+void tw_shape_store(const tw_shape_t *s, void *data, uint32_t t, uint32_t c, float v);
+
 /* ---- parameters ----------------------------------------------------------- */
 
 /** Values kept in a struct: row i of the table lives at byte at[i]. At most 32 rows. */

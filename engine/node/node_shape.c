@@ -54,3 +54,46 @@ bool tw_shape_same(const tw_shape_t *a, const tw_shape_t *b)
     return (a->raw == TW_RAW_FP32) == (b->raw == TW_RAW_FP32) && a->size == b->size && a->channels == b->channels &&
            a->blocks == b->blocks && (!a->blocks || a->samples == b->samples);
 }
+
+void tw_shape_load(const tw_shape_t *s, const void *data, uint32_t t, uint32_t c, uint32_t n, float *to)
+{
+    const uint32_t step = tw_shape_step(s);
+    for (uint32_t done = 0, len = 0; done < n; done += len) {
+        len = tw_shape_run(s, t + done, t + n);
+        const size_t at = tw_shape_at(s, t + done, c);
+        if (s->raw == TW_RAW_FP32) {
+            const float *x = (const float *)data + at;
+            for (uint32_t i = 0; i < len; i++) {
+                const float v = x[(size_t)i * step];
+                to[done + i] = v < 1e6f && v > -1e6f ? v : 0.0f;
+            }
+        } else {
+            const int16_t *x = (const int16_t *)data + at;
+            for (uint32_t i = 0; i < len; i++) {
+                to[done + i] = (float)x[(size_t)i * step] * (1.0f / 32768.0f);
+            }
+        }
+    }
+}
+
+/* v times 2^bits to the nearest integer inside +-2^bits */
+static int32_t to_integer(float v, unsigned bits)
+{
+    const float unit = (float)(1u << bits), x = v * unit;
+    if (!(x < unit - 1.0f)) {
+        return x >= 0 ? (int32_t)unit - 1 : 0; /* NaN is 0 */
+    }
+    return x <= -unit ? -(int32_t)unit : (int32_t)(x + (x < 0 ? -0.5f : 0.5f));
+}
+
+void tw_shape_store(const tw_shape_t *s, void *data, uint32_t t, uint32_t c, float v)
+{
+    const size_t at = tw_shape_at(s, t, c);
+    if (s->raw == TW_RAW_FP32) {
+        ((float *)data)[at] = v;
+    } else if (s->size == 1) {
+        ((int8_t *)data)[at] = (int8_t)to_integer(v, 7);
+    } else {
+        ((int16_t *)data)[at] = (int16_t)to_integer(v, 15);
+    }
+}

@@ -198,9 +198,18 @@ enum { TW_BLOB_GRAPH = 1, TW_BLOB_MODEL = 2, TW_BLOB_PARAMS = 3, TW_BLOB_SCRIPT 
  */
 bool tw_client_upload(tw_client_t *c, uint32_t kind, const char *name, const uint8_t *data, uint64_t n,
                       tw_progress_fn progress, void *ctx, uint32_t *blob);
-/** Upload an image and make it the device's graph. */
-bool tw_client_load_graph(tw_client_t *c, const char *name, const uint8_t *image, uint64_t n, bool start,
-                          tw_progress_fn progress, void *ctx, tunewire_v1_GraphInfo *out);
+/**
+ * Upload an image and make it the device's graph.
+ * @param how  start, fade_ms, carry and confirm_ms count; a graph that runs is replaced
+ */
+bool tw_client_load_graph(tw_client_t *c, const char *name, const uint8_t *image, uint64_t n,
+                          const tunewire_v1_GraphLoad *how, tw_progress_fn progress, void *ctx,
+                          tunewire_v1_GraphInfo *out);
+/** Go back to the graph before the last load. */
+bool tw_client_rollback(tw_client_t *c, uint32_t fade_ms, tunewire_v1_GraphInfo *out);
+/** The last word on what waits to be confirmed, whoever began it: keep it, or take it back. @param g  as
+ * tw_client_graph_info() */
+bool tw_client_confirm(tw_client_t *c, const tunewire_v1_GraphInfo *g, bool keep, uint64_t *tick);
 bool tw_client_graph_info(tw_client_t *c, tunewire_v1_GraphInfo *out);
 bool tw_client_control(tw_client_t *c, tunewire_v1_GraphCtl_Op op, uint32_t steps, tunewire_v1_GraphInfo *out);
 
@@ -219,10 +228,11 @@ typedef struct tw_set_op {
 /**
  * All or nothing, in one transaction; sets travel pipelined.
  * @param tick    0: the next block; else exactly this one
+ * @param confirm_ms  0: for good; else tw_client_confirm() must come within so long, while connected
  * @param failed  out, index of the operation refused, `n` when none was; may be NULL
  */
-bool tw_client_set_many(tw_client_t *c, const tw_set_op_t *ops, uint32_t n, uint64_t tick, tunewire_v1_TxnRep *out,
-                        uint32_t *failed);
+bool tw_client_set_many(tw_client_t *c, const tw_set_op_t *ops, uint32_t n, uint64_t tick, uint32_t confirm_ms,
+                        tunewire_v1_TxnRep *out, uint32_t *failed);
 
 /**
  * Install code (inline or by blob as its size asks).

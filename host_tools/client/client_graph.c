@@ -5,14 +5,43 @@
 
 enum { INLINE_ROOM = 64, TXN_LEASE_MS = 5000, GET_LIMIT_MAX = 1 << 20 };
 
-bool tw_client_load_graph(tw_client_t *c, const char *name, const uint8_t *image, uint64_t n, bool start,
-                          tw_progress_fn progress, void *ctx, tunewire_v1_GraphInfo *out)
+bool tw_client_load_graph(tw_client_t *c, const char *name, const uint8_t *image, uint64_t n,
+                          const tunewire_v1_GraphLoad *how, tw_progress_fn progress, void *ctx,
+                          tunewire_v1_GraphInfo *out)
 {
-    tunewire_v1_GraphLoad req = {.start = start, .replace = true};
+    tunewire_v1_GraphLoad req = *how;
+    req.replace = true;
     (void)snprintf(req.name, sizeof req.name, "%s", name);
     *out = (tunewire_v1_GraphInfo){0};
     return tw_client_upload(c, TW_BLOB_GRAPH, name, image, n, progress, ctx, &req.blob) &&
            tw_client_call(c, &(tw_client_call_t){.method = TW_M_Graph_Load, .request = &req, .response = out});
+}
+
+bool tw_client_rollback(tw_client_t *c, uint32_t fade_ms, tunewire_v1_GraphInfo *out)
+{
+    const tunewire_v1_GraphBack req = {.fade_ms = fade_ms};
+    *out = (tunewire_v1_GraphInfo){0};
+    return tw_client_call(c, &(tw_client_call_t){.method = TW_M_Graph_Rollback, .request = &req, .response = out});
+}
+
+bool tw_client_confirm(tw_client_t *c, const tunewire_v1_GraphInfo *g, bool keep, uint64_t *tick)
+{
+    const tunewire_v1_TxnRef txn = {.txn = g->confirm_txn};
+    const tunewire_v1_GraphRef graph = {0};
+    tunewire_v1_TxnRep rep = {0};
+    tunewire_v1_GraphInfo info = {0};
+    bool ok;
+    if (g->confirm_txn) {
+        ok = tw_client_call(c, &(tw_client_call_t){.method = keep ? TW_M_Txn_Confirm : TW_M_Txn_Rollback,
+                                                   .request = &txn,
+                                                   .response = &rep});
+    } else if (keep) {
+        ok = tw_client_call(c, &(tw_client_call_t){.method = TW_M_Graph_Keep, .request = &graph, .response = &info});
+    } else {
+        ok = tw_client_rollback(c, 0, &info);
+    }
+    *tick = g->confirm_txn ? rep.applied_tick : info.ticks;
+    return ok;
 }
 
 bool tw_client_graph_info(tw_client_t *c, tunewire_v1_GraphInfo *out)
@@ -147,14 +176,14 @@ static void roll_back(tw_client_t *c, uint32_t txn)
     c->err = why;
 }
 
-bool tw_client_set_many(tw_client_t *c, const tw_set_op_t *ops, uint32_t n, uint64_t tick, tunewire_v1_TxnRep *out,
-                        uint32_t *failed)
+bool tw_client_set_many(tw_client_t *c, const tw_set_op_t *ops, uint32_t n, uint64_t tick, uint32_t confirm_ms,
+                        tunewire_v1_TxnRep *out, uint32_t *failed)
 {
     uint32_t none = n;
     failed = failed ? failed : &none;
     *failed = n;
     *out = (tunewire_v1_TxnRep){0};
-    tunewire_v1_TxnBegin req = {.lease_ms = TXN_LEASE_MS};
+    tunewire_v1_TxnBegin req = {.lease_ms = TXN_LEASE_MS, .confirm_ms = confirm_ms};
     if (tick) {
         req.at = tunewire_v1_TxnBegin_At_TICK;
         req.tick = tick;

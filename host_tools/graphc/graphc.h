@@ -12,7 +12,8 @@ typedef struct tw_graphc_opts {
     uint32_t sequence;    /* build sequence word */
     const char *const *include_dirs; /* folders where files are looked for that are not in their own, in order */
     unsigned n_include_dirs;
-    bool draw; /* fill in out.dot */
+    bool draw;        /* fill in out.dot */
+    bool no_in_place; /* every arc has a buffer of its own, also where a node could work in place */
 } tw_graphc_opts_t;
 
 typedef struct tw_graphc_out {

@@ -158,7 +158,7 @@ typedef struct g_arc {
     uint32_t io; /* id in the text, index after parse */
     g_end_t from, to;
     uint8_t debug_cmd, debug_reg, debug_page, flush, vid;
-    uint8_t underflow, overflow, crumb_in, crumb_out;
+    uint8_t underflow, overflow, crumb_in, crumb_out, ring;
     bool by_domain, crumbs, hqos, set_buffer, lock, no_convert;
     bool vid_given, placed; /* vid, or vid and at, are the text's word */
     bool sized;             /* bytes too */
@@ -172,6 +172,8 @@ typedef struct g_arc {
     char name[TW_SYMBOL_MAX + 1];
     /* after plan */
     uint8_t bank;
+    bool shares;     /* its buffer is another's too */
+    uint32_t shared; /* 1 + the arc whose buffer it uses, 0 its own */
     uint32_t at, bytes, fill_at, fill_bytes;
 } g_arc_t;
 
@@ -243,6 +245,7 @@ typedef struct g_model {
     size_t *sizes;
     uint32_t **line_maps; /* of texts that were translated, see tw_text_t.map; else NULL */
     uint32_t n_texts, cap_texts, cap_names, cap_sizes, cap_line_maps;
+    bool no_in_place; /* every arc has a buffer of its own */
     bool syntax_only; /* the one text: files it names are not read, its numbers not looked up; graphc_fmt.c */
     const char *const *include_dirs; /* where files are looked for that are not in their folder */
     unsigned n_include_dirs;

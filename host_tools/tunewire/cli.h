@@ -93,6 +93,12 @@ bool cli_option_number(tw_cli_t *cli, const char *name, double min, double max, 
 void cli_print_help(FILE *f, const tw_verb_t *verb /* NULL: all */);
 
 /* ---- cli_out.c ------------------------------------------------------------------------ */
+/** --confirm TIME ("10s", "500ms", "2m"; a plain number is seconds) [ms], 0 without it. @return false after printing
+ * why */
+bool cli_confirm_ms(tw_cli_t *cli, uint32_t *ms);
+/** Stay connected until what `where` changed is confirmed. @return CLI_OK, or why it went back (cli->exit) */
+int cli_wait_confirm(tw_cli_t *cli, const char *where);
+
 /** "tunewire: what: where: what to do" on stderr, an error object on stdout with --json. @return code */
 int cli_fail(tw_cli_t *cli, int code, const char *where, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));

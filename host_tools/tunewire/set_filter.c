@@ -243,18 +243,23 @@ static int send_block(tw_cli_t *cli, const tunewire_v1_NodeInfo *node, const tw_
                       unsigned stages, double error)
 {
     uint64_t at, tick;
+    uint32_t confirm_ms;
     tunewire_v1_ParamAck ack;
     tunewire_v1_TxnRep txn;
-    if (!cli_set_at(cli, &at)) {
+    if (!cli_set_at(cli, &at) || !cli_confirm_ms(cli, &confirm_ms)) {
         return cli->exit;
     }
     const tw_set_op_t op = {node->node, TW_CLIENT_ALL, 0, (uint32_t)block->n, block->data};
-    const bool ok = at > 0 ? tw_client_set_many(cli->c, &op, 1, at, &txn, NULL)
-                           : tw_client_set(cli->c, 0, op.node, op.index, op.type, op.value, op.n, &ack);
+    const bool many = at > 0 || confirm_ms > 0;
+    const bool ok = many ? tw_client_set_many(cli->c, &op, 1, at, confirm_ms, &txn, NULL)
+                         : tw_client_set(cli->c, 0, op.node, op.index, op.type, op.value, op.n, &ack);
     if (!ok) {
         return cli_fail_client(cli, node->name);
     }
-    tick = at > 0 ? txn.applied_tick : ack.applied_tick;
+    tick = many ? txn.applied_tick : ack.applied_tick;
+    if (confirm_ms > 0 && cli_wait_confirm(cli, node->name) != CLI_OK) {
+        return cli->exit;
+    }
     if (cli->json) {
         return cli_json(cli, json_pack("{s:s, s:i, s:i, s:f, s:f, s:I}", "node", node->name, "stages", (int)stages,
                                        "post_shift", (int)(int8_t)block->data[1], "rate", rate, "error", error,

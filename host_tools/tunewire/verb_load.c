@@ -27,24 +27,50 @@ static bool read_image(tw_cli_t *cli, const char *path, tw_bytes_t *image)
     return true;
 }
 
+/* --fade alone carries state: a fade between two copies of one filter, one of them cold, would be heard. */
+static bool read_how(tw_cli_t *cli, tunewire_v1_GraphLoad *how)
+{
+    static const char *const names[] = {"none", "state", "params"};
+    double fade;
+    *how = (tunewire_v1_GraphLoad){.start = !cli_option(cli, "--no-start")};
+    if (!cli_option_number(cli, "--fade", 0, 60000, 0, &fade) || !cli_confirm_ms(cli, &how->confirm_ms)) {
+        return false;
+    }
+    how->fade_ms = (uint32_t)fade;
+    const char *carry = cli_option(cli, "--carry");
+    unsigned i = carry || !how->fade_ms ? 0 : tunewire_v1_GraphLoad_Carry_STATE;
+    while (carry && i < TW_COUNT(names) && strcmp(names[i], carry) != 0) {
+        i++;
+    }
+    if (i == TW_COUNT(names)) {
+        (void)cli_fail(cli, CLI_USAGE, "--carry", "state, params or none", "'%s' is not known", carry);
+        return false;
+    }
+    how->carry = (tunewire_v1_GraphLoad_Carry)i;
+    return true;
+}
+
 int verb_load(tw_cli_t *cli)
 {
     const char *path = cli->args[0];
     tw_bytes_t image;
     char name[33];
     tunewire_v1_GraphInfo g;
-    if (!read_image(cli, path, &image)) {
+    tunewire_v1_GraphLoad how;
+    if (!read_how(cli, &how) || !read_image(cli, path, &image)) {
         return cli->exit;
     }
     graph_name(path, name, sizeof name);
-    const bool start = !cli_option(cli, "--no-start");
     int code = CLI_OK;
     if (!cli_connect(cli)) {
         code = cli->exit;
-    } else if (!tw_client_load_graph(cli->c, name, image.data, image.n, start, cli_progress, cli, &g)) {
+    } else if (!tw_client_load_graph(cli->c, name, image.data, image.n, &how, cli_progress, cli, &g)) {
         code = cli_fail_client(cli, path);
     }
     free(image.data);
+    if (code == CLI_OK && how.confirm_ms && g.can_roll_back) {
+        code = cli_wait_confirm(cli, path);
+    }
     if (code != CLI_OK) {
         return code;
     }

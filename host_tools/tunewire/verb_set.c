@@ -163,7 +163,7 @@ static int print_result(tw_cli_t *cli, const assign_t *a, unsigned n, uint64_t t
     return list ? cli_json(cli, json_pack("{s:I, s:o}", "applied_tick", (json_int_t)tick, "set", list)) : CLI_OK;
 }
 
-static int send_all(tw_cli_t *cli, const assign_t *a, unsigned n, uint64_t at)
+static int send_all(tw_cli_t *cli, const assign_t *a, unsigned n, uint64_t at, uint32_t confirm_ms)
 {
     tw_set_op_t *ops = calloc(n, sizeof *ops);
     tunewire_v1_TxnRep txn;
@@ -174,12 +174,15 @@ static int send_all(tw_cli_t *cli, const assign_t *a, unsigned n, uint64_t at)
     for (unsigned i = 0; i < n; i++) {
         ops[i] = (tw_set_op_t){a[i].node->node, a[i].desc.index, a[i].desc.type, a[i].n, a[i].value};
     }
-    const bool ok = tw_client_set_many(cli->c, ops, n, at, &txn, &failed);
+    const bool ok = tw_client_set_many(cli->c, ops, n, at, confirm_ms, &txn, &failed);
     free(ops);
     if (!ok) {
         const tw_client_error_t *e = tw_client_error(cli->c);
         const bool refused = e->kind == TW_CLIENT_DEVICE && e->status != TW_ST_DEADLINE_EXCEEDED;
         return cli_fail_client(cli, failed < n ? a[failed].name : refused ? "nothing was set" : "--at");
+    }
+    if (confirm_ms > 0 && cli_wait_confirm(cli, a[0].name) != CLI_OK) {
+        return cli->exit;
     }
     return print_result(cli, a, n, txn.applied_tick);
 }
@@ -213,11 +216,12 @@ bool cli_set_at(tw_cli_t *cli, uint64_t *tick)
 int verb_set(tw_cli_t *cli)
 {
     uint64_t at;
+    uint32_t confirm_ms;
     unsigned n;
     if (cli_wants_filter(cli)) {
         return cli_set_filter(cli);
     }
-    if (!cli_set_at(cli, &at)) {
+    if (!cli_set_at(cli, &at) || !cli_confirm_ms(cli, &confirm_ms)) {
         return cli->exit;
     }
     assign_t *a = calloc((size_t)cli->n_args, sizeof *a);
@@ -228,7 +232,7 @@ int verb_set(tw_cli_t *cli)
     if (!read_all(cli, a, &n)) {
         code = cli->exit;
     } else {
-        code = n == 1 && at == 0 ? send_one(cli, a) : send_all(cli, a, n, at);
+        code = n == 1 && at == 0 && confirm_ms == 0 ? send_one(cli, a) : send_all(cli, a, n, at, confirm_ms);
     }
     free(a);
     return code;

@@ -59,8 +59,8 @@ static void say_arc(g_text_t *to, const g_model_t *m, const g_arc_t *a)
     g_say(to, "arc %d io %u", (int)a->kind, a->io);
     say_end(to, &a->from);
     say_end(to, &a->to);
-    g_say(to, " %u %u %u %u %u %u %u %u %u", a->debug_cmd, a->debug_reg, a->debug_page, a->flush, a->vid, a->underflow,
-          a->overflow, a->crumb_in, a->crumb_out);
+    g_say(to, " %u %u %u %u %u %u %u %u %u %u", a->ring, a->debug_cmd, a->debug_reg, a->debug_page, a->flush, a->vid,
+          a->underflow, a->overflow, a->crumb_in, a->crumb_out);
     g_say(to, " %d%d%d%d%d%d%d%d%d %u %u %u %.17g %u %u %s", a->by_domain, a->crumbs, a->hqos, a->set_buffer, a->lock,
           a->no_convert, a->vid_given, a->placed, a->sized, a->fill_pattern, a->delay, a->script, a->jitter, a->at,
           a->bytes, a->name);

@@ -119,6 +119,9 @@ static inline void say_arc(say_t *s, const g_model_t *m, uint32_t i)
         a->jitter, a->delay, (int)a->script);
     say(s, " crumbs=%d:%u/%u%s%s%s", a->crumbs, a->crumb_in, a->crumb_out, a->hqos ? " hqos" : "",
         a->set_buffer ? " set" : "", a->no_convert ? " plain" : "");
+    if (a->ring != 0) {
+        say(s, " ring=%u", a->ring);
+    }
     if (a->placed) {
         say(s, " at=%u", a->at);
     }

@@ -267,7 +267,7 @@ static void many_sets_are_one_transaction_or_none(void **state)
         bool ok;
         fake_start(&d);
         tw_client_t *c = connect_to(&d, 2000, &ok);
-        const bool done = ok && tw_client_set_many(c, ops, cases[i].n, 0, &rep, &failed);
+        const bool done = ok && tw_client_set_many(c, ops, cases[i].n, 0, 0, &rep, &failed);
         const tw_client_error_t e = *tw_client_error(c);
         tw_client_close(c);
         fake_stop(&d);

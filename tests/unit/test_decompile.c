@@ -422,6 +422,12 @@ static void say_arc_tags(writer_t *w)
     if (dice(6) == 0) {
         say(w, " arc_flush %u\n", dice(4));
     }
+    if (dice(6) == 0) {
+        say(w, " arc_ring %u\n", dice(3));
+    }
+    if (dice(6) == 0) {
+        say(w, " arc_crumbs %u %u\n", dice(4), dice(4));
+    }
     if (dice(8) == 0) {
         say(w, " mem_fill_pattern %u\n", dice(1 << 20));
     }

@@ -5,6 +5,7 @@
  * An arc in which nothing moves any more is a lag that grows.
  */
 #include "engine/graph/graph.h"
+#include "engine/graph/twg1_read.h"
 #include "host_tools/graphc/graphc_priv.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -133,6 +134,7 @@ typedef struct maker {
     char text[TEXT_MAX], arcs[TEXT_MAX];
     uint32_t formats, channels;
     bool even; /* each IO has 48 samples a frame, all others a part of it */
+    bool same; /* all have 48, in one type */
 } maker_t;
 
 __attribute__((format(printf, 2, 3))) static void put(char *to, const char *fmt, ...)
@@ -151,6 +153,9 @@ typedef struct stream {
 
 static stream_t any_stream(const maker_t *k)
 {
+    if (k->same) {
+        return (stream_t){.raw = TW_RAW_S16, .samples = 48};
+    }
     static const uint32_t samples[] = {2, 4, 6, 8, 12, 16, 24, 48, 10, 14, 20, 32, 46, 96}; /* the first divide 48 */
     return (stream_t){.raw = below(3) == 0 ? TW_RAW_FP32 : TW_RAW_S16,
                       .blocks = k->channels > 1 && below(4) == 0,
@@ -168,12 +173,12 @@ static uint32_t add_format(maker_t *k, stream_t s)
 }
 
 /* A chain; from somewhere in it a second output is fed. */
-static void make_text(maker_t *k, bool even)
+static void make_text(maker_t *k, bool even, bool same)
 {
     static const char *const types[] = {"arm_stream_amplifier", "arm_stream_filter"};
     const uint32_t n = 1 + below(NODES_MAX), tap = below(n);
     const char *before = NULL;
-    *k = (maker_t){.channels = 1 + below(2), .even = even};
+    *k = (maker_t){.channels = 1 + below(2), .even = even, .same = same};
     for (uint32_t i = 0; i < 1 + OUTS; i++) {
         stream_t x = any_stream(k);
         x.blocks = 0; /* the platform's IOs have none, its codec 16 bits */
@@ -283,14 +288,17 @@ static bool compile_and_run(char *text)
     return compared;
 }
 
-static void frames_of_any_lengths_never_block_one_another(void **state)
+static void frames_of_any_lengths_never_block_one_another_nor_lose_any(void **state)
 {
     (void)state;
     static maker_t k;
     for (seed = 0; seed < GRAPHS;) {
         const uint32_t now = seed;
-        make_text(&k, false);
-        (void)compile_and_run(k.text);
+        make_text(&k, false, false);
+        if (!compile_and_run(k.text)) {
+            show(k.text);
+            fail_msg("samples were lost");
+        }
         seed = now + 1;
     }
 }
@@ -301,13 +309,73 @@ static void frames_that_fit_a_block_lose_nothing(void **state)
     static maker_t k;
     for (seed = 0; seed < GRAPHS;) {
         const uint32_t now = seed;
-        make_text(&k, true);
+        make_text(&k, true, false);
         if (!compile_and_run(k.text)) {
             show(k.text);
             fail_msg("samples were lost");
         }
         seed = now + 1;
     }
+}
+
+/* Text of an image, compiled again. */
+static void check_text_law(const tw_graphc_out_t *image)
+{
+    char *text = NULL;
+    tw_diags_t diags = {0};
+    tw_graphc_out_t again = {0};
+    assert_true(tw_decompile(image->image, image->bytes, &platform, 0, &text, &diags));
+    const tw_text_source_t src = {text, read_text};
+    if (!g_compile("g.txt", &(tw_graphc_opts_t){0}, &platform, &src, &again)) {
+        tw_diags_print(&again.diags, stderr, false);
+        show(text);
+        fail_msg("the decompiled text does not compile");
+    }
+    assert_int_equal(again.bytes, image->bytes);
+    assert_memory_equal(again.image, image->image, image->bytes);
+    tw_graphc_free(&again);
+    free(text);
+}
+
+static uint32_t shared_arcs(const tw_graph_t *g)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->n_arcs; i++) {
+        n += g->arcs[i].second;
+    }
+    return n;
+}
+
+static void working_in_place_changes_nothing_but_memory(void **state)
+{
+    (void)state;
+    static maker_t k;
+    static int16_t out[2][OUTS][SAMPLES_MAX];
+    uint32_t shared = 0;
+    for (uint32_t now = 0; now < GRAPHS / 3; now++) {
+        uint32_t n[2][OUTS], bytes[2];
+        seed = now;
+        make_text(&k, true, true);
+        const uint32_t input = seed;
+        for (uint32_t own = 0; own < 2; own++) {
+            const tw_text_source_t src = {k.text, read_text};
+            tw_graphc_out_t image = {0};
+            assert_true(g_compile("g.txt", &(tw_graphc_opts_t){.no_in_place = own}, &platform, &src, &image));
+            seed = input;
+            run_graph(k.text, &image);
+            memcpy(n[own], seen.n_out, sizeof n[own]);
+            memcpy(out[own], seen.out, sizeof out[own]);
+            bytes[own] = tw_img_word(image.image, tw_img_section(image.image, TW_SEC_BANKS).at, 1);
+            assert_true(own == 0 || shared_arcs(seen.graph) == 0);
+            shared += shared_arcs(seen.graph);
+            check_text_law(&image);
+            tw_graphc_free(&image);
+        }
+        assert_true(bytes[0] <= bytes[1]);
+        assert_memory_equal(n[0], n[1], sizeof n[0]);
+        assert_memory_equal(out[0], out[1], sizeof out[0]);
+    }
+    assert_true(shared > GRAPHS / 6); /* or nothing was looked at */
 }
 
 /* Formats of one node's two arcs; the IOs have a format of their own, converters stand between. */
@@ -355,8 +423,9 @@ static void what_a_node_cannot_join_is_refused_by_the_compiler(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_of_any_lengths_never_block_one_another),
+        cmocka_unit_test(frames_of_any_lengths_never_block_one_another_nor_lose_any),
         cmocka_unit_test(frames_that_fit_a_block_lose_nothing),
+        cmocka_unit_test(working_in_place_changes_nothing_but_memory),
         cmocka_unit_test(what_a_node_cannot_join_is_refused_by_the_compiler),
     };
     return cmocka_run_group_tests(tests, read_platform, free_platform);

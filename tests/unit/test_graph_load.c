@@ -140,7 +140,11 @@ static const struct {
     {"block too small", NODE, 0, BLOCKS + 2, 31, 0, 8, TW_E_IMG_MEM, BLOCKS + 2},
     {"block on an arc buffer", NODE, 0, BLOCKS + 1, 31, 0, 72, TW_E_IMG_MEM, BLOCKS},
     {"reserved arc bits", ARC, 0, 0, 31, 31, 1, TW_E_IMG_RESERVED, 0},
-    {"modulo ring", ARC, 0, 0, 25, 24, 2, TW_E_IMG_ARC, 0},
+    {"modulo ring of one frame: full is one byte less", ARC, 0, 0, 25, 24, 2, TW_E_IMG_ARC_BUFFER, 2},
+    {"constant between nodes", ARC, 1, 0, 25, 24, 3, TW_E_IMG_ARC_ENDS, 3},
+    {"figure without a register", ARC, 1, 4, 15, 10, 1, TW_E_IMG_ARC, 0},
+    {"IO buffer beyond the bank", IO, 0, 7, 31, 0, 0x40000, TW_E_IMG_IO, 6},
+    {"reserved bits of an IO's bank", IO, 0, 5, 8, 8, 1, TW_E_IMG_RESERVED, 5},
     {"script of an arc that is not there", ARC, 1, 4, 30, 24, 9, TW_E_IMG_ARC, 0},
     {"format that is not there", ARC, 1, 0, 15, 8, 8, TW_E_IMG_ARC_FORMAT, 0},
     {"producer is another node", ARC, 1, 3, 11, 0, 1, TW_E_IMG_ARC_ENDS, 3},
@@ -298,7 +302,8 @@ static void formats_of_an_arc_must_match(void **state)
         tw_err_t err;
     } pairs[] = {
         {"same", TW_RAW_S16, 1, 16, 16000.0f, TW_OK},
-        {"other length", TW_RAW_S16, 1, 8, 16000.0f, TW_OK},
+        {"shorter: the next arc would stand half full for ever", TW_RAW_S16, 1, 8, 16000.0f, TW_E_IMG_ARC_BUFFER},
+        {"longer than the buffer", TW_RAW_S16, 1, 32, 16000.0f, TW_E_IMG_ARC_BUFFER},
         {"other raw type", TW_RAW_FP32, 1, 8, 16000.0f, TW_E_IMG_ARC_FORMAT},
         {"other channels", TW_RAW_S16, 2, 8, 16000.0f, TW_E_IMG_ARC_FORMAT},
         {"other rate", TW_RAW_S16, 1, 16, 8000.0f, TW_E_IMG_ARC_FORMAT},
@@ -313,7 +318,9 @@ static void formats_of_an_arc_must_match(void **state)
         tw_image_poke(bad, at, 23, 16, 1);
         tw_image_fix(bad, bytes);
         const tw_err_t err = tw_engine_prime(rig.engine, bad, bytes, false, &fault);
-        if (err != pairs[i].err || (err != TW_OK && fault.at != at)) {
+        /* a buffer is refused at its size, here of this arc or the next one */
+        const uint32_t place = err == TW_E_IMG_ARC_BUFFER ? at + 8 + (pairs[i].samples < 16 ? 32u : 0u) : at;
+        if (err != pairs[i].err || (err != TW_OK && fault.at != place)) {
             fail_msg("%s: %s at %u", pairs[i].why, tw_err_name(err), (unsigned)fault.at);
         }
     }

@@ -265,6 +265,7 @@ static const struct {
     {"S0:L459", "arc_map_hwblock", AMP END ARC "arc_map_hwblock 3\n", " vid=3! "},
     {"S0:L460", "arc_jitter_ctrl", AMP END ARC "arc_jitter_ctrl 1.5\n", " jitter=1.5 "},
     {"own", "arc_crumbs", AMP END ARC "arc_crumbs 2 1\n", " crumbs=1:2/1"},
+    {"own", "arc_ring", AMP END ARC "arc_ring 2\n", " ring=2"},
     {"own", "arc_delay", AMP END ARC "arc_delay 3\n", " delay=3 "},
     {"own", "arc_script", "script 0\n" RET END AMP END ARC "arc_script 0\n", " script=0 crumbs"},
     {"own", "arc_no_convert", AMP END ARC "arc_no_convert\n", " plain\n"},

@@ -154,6 +154,21 @@ static void on_also(play_t *p, const char *rest)
     on_reset(p, f[0], f[1]);
 }
 
+/* Both formats are pictures of these sizes; only the outputs that must be there. */
+static void on_picture(play_t *p, const char *rest)
+{
+    tw_format_t f[2] = {p->g.fmt[0], p->g.fmt[1]};
+    unsigned w[2], h[2];
+    assert_int_equal(sscanf(rest, "%u %u %u %u", &w[0], &h[0], &w[1], &h[1]), 4);
+    for (unsigned i = 0; i < 2; i++) {
+        f[i] = rig_format((tw_raw_t)f[i].raw, f[i].channels, f[i].interleave, w[i] * h[i]);
+        f[i].domain = 6;
+        f[i].mapping = h[i] << 16 | w[i];
+    }
+    rig_close(&p->g);
+    rig_prepare_n(&p->g, p->node, f[0], f[1], p->g.d->tx_min);
+}
+
 static void on_case(play_t *p, const char *rest)
 {
     if (p->open) {
@@ -206,6 +221,8 @@ static void on_line(play_t *p, char *line)
         on_out(p, rest);
     } else if (IS("also")) {
         on_also(p, rest);
+    } else if (IS("picture")) {
+        on_picture(p, rest);
     } else if (IS("bytes-in")) {
         p->in_bytes = read_bytes(rest, p->in);
     } else if (IS("bytes-out")) {

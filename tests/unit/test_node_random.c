@@ -99,6 +99,7 @@ static const struct kind {
     {"detector", {TW_RAW_S16, TW_RAW_Q15, TW_RAW_FP32}, {0}, false, false},
     {"compressor", {TW_RAW_S16, TW_RAW_Q15}, {TW_RAW_U8, TW_RAW_HEXBINARY}, false, true},
     {"decompressor", {TW_RAW_U8, TW_RAW_S8}, {TW_RAW_S16, TW_RAW_Q15}, true, false},
+    {"modulator", {TW_RAW_U8, TW_RAW_Q15, TW_RAW_FP32}, {TW_RAW_S16, TW_RAW_Q31, TW_RAW_FP32}, true, false},
 };
 
 static tw_raw_t any_of(const uint8_t raws[4])

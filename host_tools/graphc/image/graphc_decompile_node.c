@@ -317,8 +317,13 @@ static void behaviour(dec_t *x, uint32_t at, uint32_t a0, uint32_t a4)
     tag(x, "arc_debug_page", reg / 16);
     tag(x, "arc_debug_reg", reg % 16);
     tag(x, "arc_flush", tw_bits(a0, TW_A0_FLUSH_DATA) | tw_bits(a0, TW_A0_FLUSH_DESC) << 1);
-    if (tw_bits(a0, TW_A0_TYPE) || tw_bits(a4, TW_A4_ALIGN)) {
-        dec_lost(x, at, "type or alignment of an arc");
+    if (tw_bits(a0, TW_A0_TYPE) == 3) {
+        dec_lost(x, at, "that an arc is a constant");
+    } else {
+        tag(x, "arc_ring", tw_bits(a0, TW_A0_TYPE));
+    }
+    if (tw_bits(a4, TW_A4_ALIGN)) {
+        dec_lost(x, at, "alignment of an arc");
     }
 }
 

@@ -190,7 +190,7 @@ static void arcs(g_out_t *o, const g_model_t *m)
         const bool prefill = a->fill_bytes > 0;
         g_out_word(o, BITS(a->bank, TW_A0_VID) | BITS(a->from.format, TW_A0_PRODUCER_FORMAT) |
                           BITS(a->to.format, TW_A0_CONSUMER_FORMAT) | BITS(a->hqos, TW_A0_HQOS) |
-                          BITS((uint32_t)(a->flush & 1), TW_A0_FLUSH_DATA) |
+                          BITS(a->ring, TW_A0_TYPE) | BITS((uint32_t)(a->flush & 1), TW_A0_FLUSH_DATA) |
                           BITS((uint32_t)(a->flush >> 1), TW_A0_FLUSH_DESC) | BITS(prefill, TW_A0_PREFILL) |
                           BITS(a->set_buffer, TW_A0_RUNTIME_BASE));
         g_out_word(o, a->at);

@@ -35,6 +35,15 @@ uint32_t g_format_like(g_model_t *m, const g_pos_t *pos, const g_format_t *f);
 /** m->order and m->place. @return false after an error */
 bool g_schedule(g_model_t *m);
 
+/** Bytes by which the fill of an arc moves at least: what its ends' nodes move at once. */
+uint32_t g_arc_step(const g_model_t *m, const g_arc_t *a);
+
+/* graphc_share.c: nodes that work in place */
+/** Arc whose buffer a transmit arc may share by the node's manifest, G_NONE none. */
+uint32_t g_in_place(const g_model_t *m, const g_node_t *n, uint32_t slot);
+/** Sizes are known: set shared of arcs that use the buffer of another. */
+void g_share_arcs(g_model_t *m);
+
 /* graphc_device.c: the device's node library */
 tw_format_t g_device_format(const g_format_t *f);
 /** The installed node type in this version, or NULL. */

@@ -93,9 +93,7 @@ static uint32_t step_of(const g_model_t *m, uint32_t node, uint32_t step)
     return step;
 }
 
-/* The smallest buffer in which frames of both sizes never block one another: with less, the producer would find no
- * room for its frame beside what is too little for the consumer's. One frame where all of it moves at once. */
-static double least_bytes(const g_model_t *m, const g_arc_t *arc)
+uint32_t g_arc_step(const g_model_t *m, const g_arc_t *arc)
 {
     const g_format_t *from = &m->formats[arc->from.format], *to = &m->formats[arc->to.format];
     uint32_t step = common_divisor(from->frame_bytes, to->frame_bytes);
@@ -104,7 +102,39 @@ static double least_bytes(const g_model_t *m, const g_arc_t *arc)
         const uint32_t samples = step_of(m, arc->to.node, step_of(m, arc->from.node, from->samples));
         step = common_divisor(step, samples * instant);
     }
-    return (double)from->frame_bytes + (double)to->frame_bytes - (double)step;
+    return step;
+}
+
+/* The smallest buffer in which frames of both sizes never block one another: with less, the producer would find no
+ * room for its frame beside what is too little for the consumer's. One frame where all of it moves at once. Crumbs ask
+ * for parts of the buffer, at most a half at each end: two frames keep them apart. A ring has one byte less, and with
+ * whole frames nothing in it ever moves. */
+static double least_bytes(const g_model_t *m, const g_arc_t *a)
+{
+    const double from = m->formats[a->from.format].frame_bytes, to = m->formats[a->to.format].frame_bytes;
+    const double flows = from + to - g_arc_step(m, a), two = a->crumbs ? 2 * fmax(from, to) : 0;
+    return fmax(flows, two) + (a->ring == 2 ? fmax(from, to) : 0);
+}
+
+static double duration_of(const g_format_t *f)
+{
+    return f->rate > 0 ? f->samples / f->rate : 0;
+}
+
+/* An input goes on while the outputs of the graph wait for longer frames to fill, or for their time to come: as much as
+ * the longest of the graph's frames holds, and a frame more for each end that does not meet the block. With all frames
+ * of one duration nothing waits. */
+static double input_waits(const g_model_t *m, const g_arc_t *a)
+{
+    const g_format_t *f = &m->formats[a->from.format];
+    const double own = duration_of(f);
+    double longest = 0;
+    for (uint32_t i = 0; i < m->n_ios && a->kind == G_ARC_IN && own > 0; i++) {
+        const double other = duration_of(&m->formats[m->ios[i].format]);
+        const bool differs = fabs(other - own) > 1e-9 * own;
+        longest = differs && other > 0 ? fmax(longest, fmax(other, own)) : longest;
+    }
+    return longest > 0 ? (ceil(longest / own - 1e-9) + 2) * f->frame_bytes : 0;
 }
 
 static void size_arc(g_model_t *m, g_arc_t *a)
@@ -113,12 +143,12 @@ static void size_arc(g_model_t *m, g_arc_t *a)
     const uint32_t frame = tw_max_u32(from, to);
     const double flows = least_bytes(m, a);
     const double size = ceil(a->jitter * frame), fill = (double)a->delay * from;
-    const double bytes = (size < flows ? flows : size) + fill;
+    const double bytes = fmax(size, flows + input_waits(m, a)) + fill;
     if (bytes > 4e9 || fill > G_PARAMS_MAX) {
         g_error(m, &a->pos, "arc buffer of %g bytes", bytes);
         return;
     }
-    const uint32_t least = tw_round_up(tw_max_u32(frame, (uint32_t)fill), 4);
+    const uint32_t least = tw_round_up((uint32_t)fmax(flows, fmax(frame, fill)), 4);
     if (a->sized && a->bytes < least) {
         g_error(m, &a->pos, "arc_map_at: a buffer of %u bytes, it needs %u", a->bytes, least);
     }
@@ -303,7 +333,7 @@ static void place_all(plan_t *p)
     }
     for (uint32_t i = 0; i < m->n_arcs; i++) {
         g_arc_t *a = &m->arcs[i];
-        if (a->placed) {
+        if (a->placed && a->shared == 0) {
             const uint32_t align = arc_align(a) > 8 ? arc_align(a) : 4;
             (void)place_bytes(p, &a->pos, "arc", a->name, a->vid, a->at, a->bytes, align, &a->bank);
         }
@@ -565,11 +595,23 @@ static void plan_memory(plan_t *p)
         }
     }
     for (uint32_t i = 0; i < m->n_arcs; i++) {
-        if (!m->arcs[i].placed) {
+        if (!m->arcs[i].placed && m->arcs[i].shared == 0) {
             plan_arc(p, &m->arcs[i]);
         }
     }
     plan_asked(p);
+}
+
+/* Where the buffer is that they share. */
+static void follow_shares(g_model_t *m)
+{
+    for (uint32_t i = 0; i < m->n_arcs; i++) {
+        g_arc_t *a = &m->arcs[i];
+        if (a->shared != 0) {
+            a->at = m->arcs[a->shared - 1].at;
+            a->bank = m->arcs[a->shared - 1].bank;
+        }
+    }
 }
 
 /* ---- the end --------------------------------------------------------------------------------------------- */
@@ -613,6 +655,7 @@ static void plan_all(plan_t *p)
         size_arc(m, &m->arcs[i]);
     }
     fill_delays(m);
+    g_share_arcs(m);
     place_all(p);
     if (!mem_settle(&p->mem) || m->diags->errors != errors) {
         return;
@@ -622,6 +665,7 @@ static void plan_all(plan_t *p)
         return;
     }
     mem_close(&p->mem);
+    follow_shares(m);
     for (uint32_t i = 0; i < m->n_nodes; i++) {
         move_scratch(p, i);
     }

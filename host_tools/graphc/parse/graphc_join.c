@@ -125,6 +125,7 @@ static void add_tags(g_arc_t *a, const g_arc_t *inner)
     }
     a->fill_pattern = a->fill_pattern != 0 ? a->fill_pattern : inner->fill_pattern;
     a->flush = a->flush != 0 ? a->flush : inner->flush;
+    a->ring = a->ring != 0 ? a->ring : inner->ring;
     a->delay = a->delay != 0 ? a->delay : inner->delay;
     a->jitter = a->jitter < 1.0 || a->jitter > 1.0 ? a->jitter : inner->jitter;
     a->hqos |= inner->hqos;

@@ -28,20 +28,6 @@ const char *g_arc_end_name(const g_model_t *m, const g_arc_t *a, bool to)
     return node == G_IO ? m->ios[a->io].symbol : m->nodes[node].name;
 }
 
-uint32_t g_in_place(const g_model_t *m, const g_node_t *n, uint32_t slot)
-{
-    const tw_node_manifest_t *x = n->manifest;
-    if (slot < n->rx || slot >= (uint32_t)(n->rx + n->tx) || m->arcs[n->arcs[slot]].lock) {
-        return G_NONE;
-    }
-    const tw_node_arc_manifest_t *a = &x->arcs[g_port_of(x, slot - n->rx + x->rx)];
-    if (a->in_place == 0 || a->in_place > x->rx + x->tx) {
-        return G_NONE;
-    }
-    const uint32_t in = g_slot_of(x, a->in_place - 1u);
-    return in < n->rx ? n->arcs[in] : G_NONE;
-}
-
 /* ---- banks -------------------------------------------------------------------------------- */
 
 static void use_of_nodes(const g_model_t *m, uint8_t vid, g_use_t *u)
@@ -66,7 +52,8 @@ g_use_t g_bank_use(const g_model_t *m, uint32_t i)
     use_of_nodes(m, vid, &u);
     for (uint32_t k = 0; k < m->n_arcs; k++) {
         const g_arc_t *a = &m->arcs[k];
-        u.arcs += a->bank == vid ? a->bytes : 0;
+        u.arcs += a->bank == vid && a->shared == 0 ? a->bytes : 0;
+        u.saved += a->bank == vid && a->shared != 0 ? a->bytes : 0;
         u.traffic += a->bank == vid ? 2 * g_arc_rate(m, a) : 0; /* written and read */
     }
     for (uint32_t k = 0; k < m->n_ios; k++) {

@@ -48,6 +48,9 @@ static void say_banks(g_text_t *t, const g_model_t *m)
               (unsigned long long)u.ios, (unsigned long long)u.padding, (unsigned long long)u.scratch,
               (unsigned long long)u.state, (unsigned long long)u.free, x->bytes,
               x->bytes > 0 ? 100.0 * (double)u.used / x->bytes : 0.0, u.traffic);
+        if (u.saved > 0) {
+            g_say(t, "      %llu bytes of arcs saved by nodes that work in place\n", (unsigned long long)u.saved);
+        }
     }
 }
 
@@ -231,7 +234,9 @@ static void say_arc_notes(g_text_t *t, const g_model_t *m, const g_arc_t *a)
         g_say(t, "  %u bytes of delay", a->fill_bytes);
     }
     const uint32_t shares = a->from.node != G_IO ? g_in_place(m, &m->nodes[a->from.node], a->from.slot) : G_NONE;
-    if (shares != G_NONE) {
+    if (a->shared != 0) {
+        g_say(t, "  in the buffer of arc %u", a->shared - 1);
+    } else if (shares != G_NONE) {
         g_say(t, "  could share the buffer of arc %u", shares);
     }
 }

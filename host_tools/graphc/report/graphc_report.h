@@ -6,6 +6,7 @@
 /** What a bank holds [bytes], and what passes through it [bytes/s]. */
 typedef struct g_use {
     uint64_t blocks, arcs, ios, scratch, copies, padding, state, used, free;
+    uint64_t saved; /* by arcs in the buffers of others */
     double traffic;
 } g_use_t;
 
@@ -16,7 +17,5 @@ double g_arc_rate(const g_model_t *m, const g_arc_t *a);
 /** Bytes that hold whole frames of both ends. */
 uint64_t g_arc_lcm(const g_model_t *m, const g_arc_t *a);
 const char *g_arc_end_name(const g_model_t *m, const g_arc_t *a, bool to);
-/** Arc whose buffer a transmit arc may share by the node's manifest, G_NONE none. */
-uint32_t g_in_place(const g_model_t *m, const g_node_t *n, uint32_t slot);
 /** Nodes of a sub-graph itself, without those inside it. */
 uint32_t g_scope_nodes(const g_model_t *m, uint32_t scope);

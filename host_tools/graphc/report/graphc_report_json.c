@@ -25,11 +25,12 @@ static void banks(g_text_t *t, const g_model_t *m)
         const g_use_t u = g_bank_use(m, i);
         g_say(t,
               "%s{\"vid\":%u,\"speed\":%u,\"static\":%u,\"working\":%u,\"bytes\":%u,\"blocks\":%llu,\"copies\":%llu,"
-              "\"arcs\":%llu,\"io_buffers\":%llu,\"padding\":%llu,\"state\":%llu,\"used\":%llu,\"free\":%llu,",
+              "\"arcs\":%llu,\"saved\":%llu,\"io_buffers\":%llu,\"padding\":%llu,\"state\":%llu,\"used\":%llu,\"free\":"
+              "%llu,",
               comma(i), b->manifest->vid, b->manifest->speed, b->fixed, b->working, b->manifest->bytes,
               (unsigned long long)u.blocks, (unsigned long long)u.copies, (unsigned long long)u.arcs,
-              (unsigned long long)u.ios, (unsigned long long)u.padding, (unsigned long long)u.state,
-              (unsigned long long)u.used, (unsigned long long)u.free);
+              (unsigned long long)u.saved, (unsigned long long)u.ios, (unsigned long long)u.padding,
+              (unsigned long long)u.state, (unsigned long long)u.used, (unsigned long long)u.free);
         num(t, "traffic_bytes_s", u.traffic);
         g_say(t, "}");
     }
@@ -152,7 +153,9 @@ static void arcs(g_text_t *t, const g_model_t *m)
               "\"whole_frames_bytes\":%llu,\"delay_bytes\":%u,",
               a->bank, a->at, a->bytes, a->lock ? "true" : "false", a->from.format, a->to.format,
               (unsigned long long)g_arc_lcm(m, a), a->fill_bytes);
-        if (shares != G_NONE) {
+        if (a->shared != 0) {
+            g_say(t, "\"in_place_of\":%u,", a->shared - 1);
+        } else if (shares != G_NONE) {
             g_say(t, "\"could_share\":%u,", shares);
         }
         num(t, "rate_bytes_s", g_arc_rate(m, a));

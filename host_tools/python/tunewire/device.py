@@ -22,6 +22,7 @@ INLINE_MAX = 512  # longer values go by stream
 READ_ONLY = 1
 KIND_GRAPH, KIND_SCRIPT, KIND_RAW = 1, 4, 8
 MODES = {"raw": 0, "minmax": 1, "rms": 2, "last": 3}
+CARRY = {"none": 0, "state": 1, "params": 2}
 CONTROLS = {"start": 0, "stop": 1, "step": 2, "reset": 3, "warm": 4}
 Progress = Optional[Callable[[int, int], None]]
 Source = Union[str, "os.PathLike[str]", bytes, bytearray]
@@ -177,11 +178,14 @@ class Node:
 class Transaction:
     """Everything set inside the `with` block applies at one frame boundary, or not at all.
 
-    Afterwards `tick` is the first block that runs with it, `ops` how many operations there were.
+    Afterwards `tick` is the first block that runs with it, `ops` how many operations there were. With `confirm_s`
+    the old values come back by themselves unless `confirm()` is called within so many seconds of the commit; also
+    when the connection is lost, the device is overloaded, or an output turns into NaN.
     """
 
-    def __init__(self, device: Device, at_tick: int = 0, lease_ms: int = 5000) -> None:
-        self.device, self.at_tick, self.lease_ms = device, at_tick, lease_ms
+    def __init__(self, device: Device, at_tick: int = 0, lease_ms: int = 5000, confirm_s: float = 0.0) -> None:
+        self.device, self.at_tick, self.lease_ms, self.confirm_s = device, at_tick, lease_ms, confirm_s
+        self.number = 0
         self.tick = self.generation = self.ops = 0
 
     def __enter__(self) -> Transaction:
@@ -189,7 +193,9 @@ class Transaction:
         request = c.schema.TxnBegin(lease_ms=self.lease_ms)
         if self.at_tick:
             request.at, request.tick = 2, self.at_tick
-        self.device.txn = c.call("Txn.Begin", request).txn
+        if self.confirm_s > 0:
+            request.confirm_ms = max(1, round(self.confirm_s * 1000))
+        self.device.txn = self.number = c.call("Txn.Begin", request).txn
         self.device.operations = []
         return self
 
@@ -208,6 +214,18 @@ class Transaction:
         except DeviceError as e:
             raise self._explained(e) from e.first_error
         self.tick, self.generation, self.ops = reply.applied_tick, reply.generation, reply.ops
+
+    def confirm(self) -> int:
+        """Keep the new values; returns the tick. DeviceError when they were taken back already."""
+        return self._last_word("Txn.Confirm")
+
+    def revert(self) -> int:
+        """Put the old values back, all at one boundary; returns its tick."""
+        return self._last_word("Txn.Rollback")
+
+    def _last_word(self, method: str) -> int:
+        c = self.device.conn
+        return int(c.call(method, c.schema.TxnRef(txn=self.number)).applied_tick)
 
     def _explained(self, e: DeviceError) -> DeviceError:
         """The error of Commit with the operation that failed and that operation's own error."""
@@ -261,14 +279,34 @@ class Device:
         """GraphInfo: name, generation, state, ticks, load, late blocks."""
         return self.conn.call("Graph.Info", self.conn.schema.GraphRef())
 
-    def load(self, source: Source, start: bool = True, name: str = "", progress: Progress = None) -> Any:
-        """Load a graph: a .twg file, a text file (compiled by the `tunewire` tool), or image bytes."""
+    def load(self, source: Source, start: bool = True, name: str = "", progress: Progress = None,
+             fade_s: float = 0.0, carry: str = "", confirm_s: float = 0.0) -> Any:
+        """Load a graph: a .twg file, a text file (compiled by the `tunewire` tool), or image bytes.
+
+        fade_s     both graphs run for so long, and their outputs fade from one to the other
+        carry      what nodes of the same name, type and formats take over: "none", "state", "params" (and state);
+                   "" = state with a fade, else none
+        confirm_s  the old graph comes back unless `keep()` is called within so many seconds
+        """
         image = _translate(source, ("compile",))
         s = self.conn.schema
         with self._blob(image, KIND_GRAPH, name or "graph", progress) as blob:
-            info = self.conn.call("Graph.Load", s.GraphLoad(name=name, blob=blob.number, start=start, replace=True))
+            request = s.GraphLoad(name=name, blob=blob.number, start=start, replace=True,
+                                  fade_ms=round(fade_s * 1000), confirm_ms=round(confirm_s * 1000),
+                                  carry=CARRY[carry or ("state" if fade_s > 0 else "none")])
+            info = self.conn.call("Graph.Load", request)
         self.refresh()
         return info
+
+    def rollback(self, fade_s: float = 0.0) -> Any:
+        """Go back to the graph before the last load, within one block or with a fade."""
+        info = self.conn.call("Graph.Rollback", self.conn.schema.GraphBack(fade_ms=round(fade_s * 1000)))
+        self.refresh()
+        return info
+
+    def keep(self) -> Any:
+        """Keep the graph loaded last for good: there is no way back any more."""
+        return self.conn.call("Graph.Keep", self.conn.schema.GraphRef())
 
     def control(self, op: str, steps: int = 0) -> Any:
         """op: "start", "stop", "step", "reset" or "warm"."""
@@ -307,9 +345,10 @@ class Device:
         return self.paged(method, rows, lambda first: self.conn.schema.GraphRef(first=first))
 
     # ---- setting -------------------------------------------------------------------
-    def transaction(self, at_tick: int = 0, lease_ms: int = 5000) -> Transaction:
-        """`with dev.transaction() as t:` - all sets inside apply together, `t.tick` says when."""
-        return Transaction(self, at_tick, lease_ms)
+    def transaction(self, at_tick: int = 0, lease_ms: int = 5000, confirm_s: float = 0.0) -> Transaction:
+        """`with dev.transaction() as t:` - all sets inside apply together, `t.tick` says when.
+        confirm_s: afterwards `t.confirm()` within so many seconds, or the old values come back."""
+        return Transaction(self, at_tick, lease_ms, confirm_s)
 
     def _start_staged(self, method: str, request: Any, what: str, stream: int = 0) -> int:
         if self.txn:

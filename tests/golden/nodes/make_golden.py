@@ -10,6 +10,7 @@ Format of a file, one item a line, '#' starts a comment:
   preset <p>                             cold RESET with this preset
   script <id>                            cold RESET of a script node
   also <rate> <ts> <ts size> <unit>  ...  more about both formats (default 16000 0 0 0), before the preset
+  picture <w> <h> <w> <h>                both formats are pictures of these sizes, before the preset
   set <index> <hex bytes>                a SET, as on the wire; must be accepted
   in / out <hex words>                   a RUN: samples in memory order, 4 (S16) or 8 (FP32) digits
   bytes-in / bytes-out <hex>             a RUN: as in memory, the same on every output, to the byte
@@ -480,10 +481,266 @@ def ima_files():
     dec.write()
 
 
-ima_files()
+# ---- modulator --------------------------------------------------------------------------
+def near(t, dt):
+    """How near a phase [turns] is to an edge at 0, with its side."""
+    s = (t + 0.5) % 1.0 - 0.5
+    return max(0.0, 1 - abs(s) / dt), s >= 0
+
+
+def jump(t, dt):
+    w, after = near(t, dt)
+    return w * w if after else -w * w
+
+
+def wave_of(kind, t, dt, duty=0.5):
+    """One sample in double precision, from the phase [turns]."""
+    t %= 1.0
+    if kind == 1:
+        return math.sin(2 * math.pi * t)
+    if kind in (2, 7):
+        y = (1 if t < duty else -1) - jump(t, dt) + jump(t - duty, dt)
+        return y if kind == 2 else 0.5 + 0.5 * y
+    if kind == 5:
+        return 2 * t - 1 + jump(t, dt)
+    if kind == 6:
+        y = 4 * t if t < 0.25 else 2 - 4 * t if t < 0.75 else 4 * t - 4
+        return y + 4 / 3 * dt * (near(t - 0.75, dt)[0] ** 3 - near(t - 0.25, dt)[0] ** 3)
+    raise ValueError(kind)
+
+
+def block(wave, amplitude, offset, f, phase, mod, source, a, b, fmod):
+    return struct.pack("<BHhfhBBhhf", wave, amplitude, offset, f, phase, mod, source, a, b, fmod).hex()
+
+
+def modulator_file():
+    f = File("modulator")
+    rate, n = 16000.0, 96
+
+    def case(name, params, x, ys, raw="FP32", raw_in="Q15", within="4e-7", samples=n, chans=1, blocks=0):
+        f.add("case", name)
+        f.add("formats", raw_in, 1, 0, samples, raw, chans, blocks, samples)
+        f.add("preset", 0)
+        f.add("set", 256, params)
+        f.add("within", within)
+        for k in range(0, len(ys), samples):
+            f.run(raw_in, x[k:k + samples] if x else [0] * samples, ys[k:k + samples], raw)
+
+    for kind, name in ((1, "sine"), (2, "square"), (5, "saw"), (6, "triangle"), (7, "pulse")):
+        for hz in (440.0, 1375.5):
+            dt = hz / rate
+            ys = [wave_of(kind, t * dt + 0.1875, dt) for t in range(2 * n)]
+            case("%s at %g Hz" % (name, hz), block(kind, 65535, 0, hz, 12288, 0, 0, 0, 0, 0), None, ys, within="2e-5")
+            case("%s at %g Hz in S16, half of it, raised" % (name, hz), block(kind, 32768, 8192, hz, 12288, 0, 0, 0, 0, 0),
+                 None, [32768 * (32768 / 65535 * y + 0.25) for y in ys], "S16", within=1.5)
+    seed, ys = 1, []
+    for _ in range(n):
+        seed = (seed * 1664525 + 1013904223) & 0xFFFFFFFF
+        v = seed & 0xFFFFFF00
+        ys.append((v - (v >> 31 << 32)) / 2**31)
+    case("white noise", block(3, 65535, 0, 0, 0, 0, 0, 0, 0, 0), None, ys, within=0)
+    rnd = noise(31)
+    x = [int(32767 * next(rnd)) for _ in range(n)]
+    case("pattern", block(8, 65535, 0, 0, 0, 0, 0, 0, 0, 0), x, [v / 32768 for v in x], within=0)
+    ys, t = [], 0.0
+    for v in x:
+        ys.append(math.sin(2 * math.pi * t) * (0.5 * v / 32768 + 0.5))
+        t += 1000 / rate
+    case("amplitude by words", block(1, 65535, 0, 1000, 0, 0, 2, 16384, 16384, 0), x, ys)
+    ys, t = [], 0.0
+    for v in x:
+        ys.append(math.sin(2 * math.pi * t))
+        t += 1000 / rate * (1 + 0.25 * v / 32768)
+    case("frequency by words, a quarter of it", block(1, 65535, 0, 1000, 0, 1, 2, 8192, 0, 0), x, ys, within="2e-5")
+    bits = [int(next(rnd) > 0) for _ in range(12)]
+    ys, t = [], 0.0
+    for b in bits:
+        for _ in range(16):
+            ys.append(math.sin(2 * math.pi * t))
+            t += (1500 + (500 if b else -500)) / rate
+    # bits of a byte from its low end
+    data = bytes(sum(bits[k + i] << i for i in range(min(8, len(bits) - k))) for k in range(0, len(bits), 8))
+    f.add("case", "shift keying by bits, 1000 a second, 1000 and 2000 Hz")
+    f.add("formats", "U1", 1, 0, 12, "S16", 1, 0, 192)
+    f.add("preset", 0)
+    f.add("set", 256, block(1, 65535, 0, 1500, 0, 2, 1, 16384, 0, 1000))
+    f.add("bytes-in", data.hex())
+    f.add("bytes-out", struct.pack("<192h", *[max(-32768, min(32767, round(32768 * y))) for y in ys]).hex())
+    f.add("case", "PWM, three quarters, in two channels")
+    f.add("formats", "U8", 1, 0, 8, "S16", 2, 1, 32)
+    f.add("preset", 0)
+    f.add("set", 256, block(10, 65535, 0, 1000, 0, 0, 0, 0, 16384, 0))
+    f.add("bytes-in", "00" * 8)
+    f.add("bytes-out", struct.pack("<64h", *([32767 if k % 16 < 12 else -32768 for k in range(32)] * 2)).hex())
+    for kind, name in ((11, "ramp"), (12, "step")):
+        ys = [1.0 if k >= 32 else k / 32 if kind == 11 else 0.0 for k in range(n)]
+        case(name, block(kind, 65535, 0, 500, 0, 0, 0, 0, 0, 0), None, ys, within=0)
+    f.write()
+
+
+# ---- features ------------------------------------------------------------------
+def hann(n):
+    return 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(n) / n)
+
+
+def tone(n, *parts):
+    """Sum of (cycles a sample, amplitude), rounded to what an FP32 arc carries."""
+    return np.float32(sum(a * np.sin(2 * np.pi * f * np.arange(n) + 0.3) for f, a in parts)).astype(np.float64)
+
+
+def analysis_file():
+    f = File("analysis")
+    rnd = noise(7)
+
+    def case(name, results, preset, x, y, within, block=0, more=()):
+        f.add("case", name)
+        f.add("formats FP32 1 0", len(x), "FP32 1 0", results)
+        f.add("preset", preset)
+        if block:
+            f.add("set 1", struct.pack("<H", block).hex())
+        for item in more:
+            f.add(item)
+        f.add("within", within)
+        f.run("FP32", x, y)
+
+    case("frequency by prediction", 1, 1, tone(512, (0.0375, 0.4)) + 0.125, [600], 0.05)
+    x = tone(480, (0.0125, 0.4))
+    case("energy beside a constant", 2, 2, x + 0.25, [np.std(x), 0.25 + np.mean(x)], 1e-6)
+    x = tone(800, (0.05, 0.5), (0.11, 0.03))
+    amplitude = [2 * abs(np.dot(x, np.exp(-2j * np.pi * hz / 16000 * np.arange(800)))) / 800 for hz in (800, 1760, 5000)]
+    case("three tones", 3, 3, x, amplitude, 1e-5, more=["set 3 " + f32(800, 1760, 5000)])
+    for bins in (32, 64, 256):
+        n = 2 * bins
+        x = np.float32(tone(n, (0.1, 0.5)) + [0.01 * next(rnd) for _ in range(n)]).astype(np.float64)
+        size = 2 * np.abs(np.fft.rfft(x * hann(n)))[:bins] / hann(n).sum()
+        size[0] /= 2
+        case("spectrum of %d bins" % bins, bins, 4, x, 20 * np.log10(size), 0.01)
+    case("drift of a still signal", 1, 5, np.full(64, 0.03125), [0.03125], 1e-7)
+    f.write()
+
+
+def cepstrum(x, n_fft, n_mel, low, high, rate, n_coef):
+    def mel(hz):
+        return 1127 * np.log(1 + np.asarray(hz) / 700)
+
+    size = np.abs(np.fft.rfft(x * hann(len(x)), n_fft))
+    points = np.linspace(mel(low), mel(high), n_mel + 2)
+    bins = mel(np.arange(n_fft // 2 + 1) * rate / n_fft)
+    up = (bins[None] - points[:-2, None]) / (points[1] - points[0])
+    down = (points[2:, None] - bins[None]) / (points[1] - points[0])
+    ln = np.log(np.maximum(0, np.minimum(up, down)) @ size + 1e-6)
+    k, m = np.arange(n_coef)[:, None], np.arange(n_mel)[None]
+    return np.sqrt(2 / n_mel) * (np.cos(np.pi * k * (m + 0.5) / n_mel) @ ln)
+
+
+def mfcc_file():
+    f = File("mfcc")
+    rnd = noise(8)
+    x = np.float32(tone(1024, (0.02, 0.3), (0.17, 0.1)) + [0.05 * next(rnd) for _ in range(1024)]).astype(np.float64)
+    for raw, unit in (("FP32", 1), ("Q15", 512), ("S16", 512)):
+        f.add("case", "small front end to", raw)
+        f.add("formats FP32 1 0 512", raw, "1 0 16")
+        f.add("preset 3")
+        f.add("within", 2e-4 if raw == "FP32" else 1)
+        for at in (0, 512):
+            y = cepstrum(x[at:at + 512], 512, 20, 100, 4000, 16000, 16)
+            f.run("FP32", x[at:at + 512], y if raw == "FP32" else np.round(y * unit), raw)
+    f.write()
+
+
+def noise_suppression_file():
+    f = File("noise_suppression")
+    rnd = noise(9)
+    f.case("at 0 dB a frame late", "S16", 1, 0, 160)
+    f.add("set 1 00")
+    f.add("within 2")
+    x = [int(6000 * math.sin(0.05 * i) + 500 * next(rnd)) for i in range(5 * 160)]
+    for frame in range(5):
+        now = x[160 * frame:160 * frame + 160]
+        if frame < 2:  # the overlap fills up
+            f.add("within 40000")
+        else:
+            f.add("within 2")
+        f.run("S16", now, x[160 * (frame - 1):160 * frame] if frame else [0] * 160)
+    f.write()
+
+
+# ---- pictures ------------------------------------------------------------------
+def filter2d_file():
+    f = File("filter2D")
+    rnd = noise(10)
+    w, h = 9, 7
+    picture = np.array([[int((next(rnd) + 1) * 127.99) for _ in range(w)] for _ in range(h)])
+
+    def put(name, preset, out, *more):
+        f.add("case", name)
+        f.add("formats U8 1 0 1 U8 1 0 1")
+        f.add("picture", w, h, out.shape[1], out.shape[0])
+        f.add("preset", preset)
+        for item in more:
+            f.add(item)
+        f.add("bytes-in", bytes(picture.flatten().tolist()).hex())
+        f.add("bytes-out", bytes(int(v) for v in out.flatten()).hex())
+
+    def kernel(k, mode="edge"):
+        r = len(k) // 2
+        p = np.pad(picture, r, mode=mode)
+        return sum(k[y][x] * p[y:y + h, x:x + w] for y in range(2 * r + 1) for x in range(2 * r + 1))
+
+    def u8(v):
+        return np.clip(np.floor(v + 0.5), 0, 255)
+
+    sobel = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]])
+    sharpen = np.array([[0, -1, 0], [-1, 5, -1], [0, -1, 0]])
+    binomial = np.array([1, 4, 6, 4, 1])
+    put("copy", 1, picture)
+    put("Gauss", 3, u8(kernel(np.outer(binomial, binomial) / 256)))
+    put("sharpen", 4, u8(kernel(sharpen)))
+    put("sharpen, zero beyond the edges", 4, u8(kernel(sharpen, "constant")), "set 5 01")
+    put("sharpen, mirrored at the edges", 4, u8(kernel(sharpen, "reflect")), "set 5 02")
+    put("Sobel", 5, u8(np.abs(kernel(sobel)) + np.abs(kernel(sobel.T))))
+    put("a quarter turn", 7, np.rot90(picture, -1))
+    put("half a turn", 8, np.rot90(picture, 2))
+    put("twice as large", 1, np.repeat(np.repeat(picture, 2, axis=0), 2, axis=1))
+    put("sharpened, then turned", 9, u8(np.rot90(kernel(sharpen), 1)), "set 1 03",
+        "set 2 " + f32(*(list(sharpen.flatten()) + [0] * 16)))
+    f.write()
+
+
+def detector2d_file():
+    f = File("detector2D")
+    w, h, columns, lines = 20, 9, 3, 2
+    f.add("case", "a square crosses the picture")
+    f.add("formats U8 1 0 1 U8 1 0 1")
+    f.add("picture", w, h, columns, lines)
+    f.add("preset 1")
+    f.add("set 3 00")
+    before, active = None, np.zeros((lines, columns), bool)
+    for step in range(8):
+        now = np.full((h, w), 90)
+        now[3:6, 2 * step:2 * step + 4] = 190
+        before = now if before is None else before
+        difference = np.abs(now - before) / 255.0
+        for y in range(lines):
+            for x in range(columns):
+                tile = difference[y * h // lines:(y + 1) * h // lines, x * w // columns:(x + 1) * w // columns]
+                active[y, x] = tile.mean() >= (0.025 if active[y, x] else 0.05)
+        f.add("bytes-in", bytes(now.flatten().tolist()).hex())
+        f.add("bytes-out", bytes((active * 255).flatten().tolist()).hex())
+        before = now
+    f.write()
+
+
 filter_file()
 amplifier_file()
 detector_file()
 script_file()
 converter_file()
 split_file()
+analysis_file()
+mfcc_file()
+noise_suppression_file()
+filter2d_file()
+detector2d_file()
+ima_files()
+modulator_file()

@@ -1,0 +1,470 @@
+/* Hot swap under a sine: no click, nothing lost, and back again. */
+#include "tests/support/engine_rig.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+enum { GAIN_DB = 6, MUTE = 3, DELAY = 5, SAMPLES = 16, CHANNELS_MAX = 2, KEEP = 1 << 15 };
+static const double RATE = 16000, PI = 3.14159265358979323846, AMPLITUDE = 0.45;
+
+static rig_t rig;
+static tw_ib_t ib;
+static uint8_t img[2][32768];
+static uint32_t img_bytes[2];
+static struct {
+    uint32_t raw, channels;
+    uint64_t in; /* instants read */
+    double out[KEEP][CHANNELS_MAX];
+    uint32_t n;
+    bool poison; /* the input holds NaN */
+    uint32_t block_cycles;
+} sound;
+
+static uint32_t sample_bytes(void)
+{
+    return sound.raw == TW_RAW_FP32 ? 4 : 2;
+}
+
+static double sine(uint64_t instant, uint32_t channel)
+{
+    return AMPLITUDE * sin(2 * PI * 1000 * (double)instant / RATE + channel);
+}
+
+static uint32_t play(void *ctx, uint32_t hwid, uint64_t tick, void *dst, uint32_t bytes)
+{
+    (void)ctx, (void)hwid, (void)tick;
+    uint8_t *p = dst;
+    for (uint32_t at = 0; at < bytes; sound.in++) {
+        for (uint32_t c = 0; c < sound.channels; c++, at += sample_bytes()) {
+            const double v = sound.poison ? (double)NAN : sine(sound.in, c);
+            if (sound.raw == TW_RAW_FP32) {
+                tw_put_f32(p + at, (float)v);
+            } else {
+                tw_put_le16(p + at, (uint16_t)(int16_t)lrint(v * 32768));
+            }
+        }
+    }
+    return bytes;
+}
+
+static uint32_t hear(void *ctx, uint32_t hwid, uint64_t tick, const void *src, uint32_t bytes)
+{
+    (void)ctx, (void)hwid, (void)tick;
+    const uint8_t *p = src;
+    for (uint32_t at = 0; at < bytes && sound.n < KEEP; sound.n++) {
+        for (uint32_t c = 0; c < sound.channels; c++, at += sample_bytes()) {
+            sound.out[sound.n][c] =
+                sound.raw == TW_RAW_FP32 ? (double)tw_get_f32(p + at) : (int16_t)tw_get_le16(p + at) / 32768.0;
+        }
+    }
+    return bytes;
+}
+
+/* IO 0 -> eq -> amp -> IO 4, at a gain and a delay. */
+static uint32_t build(uint8_t *to, double gain_db, uint8_t delay, bool named)
+{
+    const uint32_t bytes = SAMPLES * sound.channels * sample_bytes();
+    uint8_t value[4];
+    tw_ib_init(&ib);
+    const uint32_t f = tw_ib_format(&ib, sound.raw, sound.channels, SAMPLES, 16000.0f);
+    const uint16_t in = (uint16_t)tw_ib_arc(&ib, TW_IB_IO, 0, 0, 0, f, f, bytes);
+    const uint16_t mid = (uint16_t)tw_ib_arc(&ib, 0, 1, 1, 0, f, f, bytes);
+    const uint16_t out = (uint16_t)tw_ib_arc(&ib, 1, 1, TW_IB_IO, 0, f, f, bytes);
+    tw_ib_io(&ib, 0, false, in, f);
+    tw_ib_io(&ib, 4, true, out, f);
+    tw_ib_node(&ib, rig_type("ARM/arm_stream_filter"), 1, 1, (uint16_t[]){in, mid});
+    tw_ib_node(&ib, rig_type("ARM/arm_stream_amplifier"), 1, 1, (uint16_t[]){mid, out});
+    tw_ib_node_params(&ib, 0, DELAY, &delay, 1);
+    tw_put_f32(value, (float)gain_db);
+    tw_ib_node_params(&ib, 1, GAIN_DB, value, 4);
+    if (named) {
+        tw_ib_symbol(&ib, TW_SYM_NODE, 0, "eq");
+        tw_ib_symbol(&ib, TW_SYM_NODE, 1, "amp");
+    }
+    return tw_ib_finish(&ib, to, 32768);
+}
+
+static void open_sound(uint32_t raw, uint32_t channels)
+{
+    memset(&sound, 0, sizeof sound);
+    sound.raw = raw;
+    sound.channels = channels;
+    rig_open(&rig, 4096, 8192);
+    rig.board.read = play;
+    rig.board.write = hear;
+}
+
+static void run(unsigned blocks)
+{
+    for (unsigned i = 0; i < blocks; i++) {
+        assert_true(tw_engine_tick(rig.engine));
+    }
+}
+
+static void prime(const uint8_t *image, uint32_t bytes)
+{
+    tw_fault_t fault;
+    assert_int_equal(tw_engine_prime(rig.engine, image, bytes, false, &fault), TW_OK);
+}
+
+static void swap_to(const tw_swap_t *how)
+{
+    tw_fault_t fault;
+    assert_int_equal(tw_engine_put_swap_to(rig.engine, 0, how, &fault), TW_OK);
+    (void)tw_engine_publish(rig.engine);
+}
+
+static tw_err_t roll_back(uint32_t fade_us)
+{
+    const tw_err_t err = tw_engine_put_rollback(rig.engine, 0, fade_us);
+    if (err == TW_OK) {
+        (void)tw_engine_publish(rig.engine);
+    }
+    return err;
+}
+
+static double worst_step(uint32_t from)
+{
+    double worst = 0;
+    for (uint32_t i = from + 1; i < sound.n; i++) {
+        for (uint32_t c = 0; c < sound.channels; c++) {
+            const double d = fabs(sound.out[i][c] - sound.out[i - 1][c]);
+            worst = d > worst ? d : worst;
+        }
+    }
+    return worst;
+}
+
+static uint32_t seed;
+static uint32_t dice(uint32_t n)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return (seed >> 16) % n;
+}
+
+static bool fading(void)
+{
+    tw_engine_guard_t g;
+    tw_engine_guard(rig.engine, &g);
+    return g.fading;
+}
+
+/* A swap of either kind, or a way back, in the middle of a fade too. */
+static void random_move(uint32_t fade_us)
+{
+    static const double gains[] = {0, -1, -6, -20, -100};
+    if (dice(3) == 0 || fading()) {
+        const tw_err_t err = roll_back(fade_us);
+        assert_true(err == TW_OK || err == TW_E_NO_ROLLBACK);
+        return;
+    }
+    img_bytes[0] = build(img[0], gains[dice(5)], (uint8_t)dice(20), true);
+    prime(img[0], img_bytes[0]);
+    swap_to(&(tw_swap_t){.start = true, .carry = TW_CARRY_STATE, .fade_us = fade_us});
+}
+
+static void no_step_is_larger_than_the_sine_and_the_fade_allow(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t raw, channels;
+    } streams[] = {{TW_RAW_S16, 1}, {TW_RAW_S16, 2}, {TW_RAW_FP32, 1}, {TW_RAW_FP32, 2}};
+    enum { FADE_US = 8000, FADE = 128 };
+    const double slope = AMPLITUDE * 2 * PI * 1000 / RATE, fade = 2 * AMPLITUDE / FADE, lsb = 3.0 / 32768;
+    for (size_t i = 0; i < TW_COUNT(streams); i++) {
+        open_sound(streams[i].raw, streams[i].channels);
+        rig_load(&rig, img[0], build(img[0], 0, 0, true));
+        seed = (uint32_t)i;
+        run(8);
+        for (unsigned k = 0; k < 60; k++) {
+            random_move(FADE_US);
+            run(1 + dice(24));
+        }
+        const double worst = worst_step(64);
+        if (worst > slope + fade + lsb) {
+            fail_msg("stream %zu: a step of %.5f, allowed %.5f", i, worst, slope + fade + lsb);
+        }
+        assert_int_equal(sound.n, sound.in); /* every sample read was played once */
+        rig_close(&rig);
+    }
+}
+
+static void the_same_graph_goes_on_to_the_bit(void **state)
+{
+    (void)state;
+    static double before[KEEP][CHANNELS_MAX];
+    static const tw_swap_t ways[] = {{.start = true, .carry = TW_CARRY_PARAMS},
+                                     {.start = true, .carry = TW_CARRY_STATE},
+                                     {.start = true, .carry = TW_CARRY_PARAMS, .fade_us = 5000}};
+    for (size_t way = 0; way <= TW_COUNT(ways); way++) {
+        open_sound(TW_RAW_FP32, 2);
+        img_bytes[0] = build(img[0], -3, 17, true);
+        rig_load(&rig, img[0], img_bytes[0]);
+        run(2);
+        for (unsigned k = 0; k < 20; k++) {
+            if (way != 0) {
+                prime(img[0], img_bytes[0]);
+                swap_to(&ways[way - 1]);
+            }
+            run(7);
+        }
+        if (way == 0) {
+            memcpy(before, sound.out, sizeof before);
+        }
+        assert_memory_equal(before, sound.out, sizeof before);
+        rig_close(&rig);
+    }
+}
+
+static float gain_now(void)
+{
+    tw_engine_reply_t r;
+    uint8_t v[4];
+    assert_int_equal(tw_engine_put_read(rig.engine, 77, 1, GAIN_DB), TW_OK);
+    (void)tw_engine_publish(rig.engine);
+    run(1);
+    assert_true(rig_reply(&rig, 77, &r, v, sizeof v));
+    assert_int_equal(r.err, TW_OK);
+    return tw_get_f32(v);
+}
+
+static void set_gain(float db)
+{
+    uint8_t v[4];
+    tw_put_f32(v, db);
+    assert_int_equal(tw_engine_put_param(rig.engine, 0, 1, GAIN_DB, v, 4), TW_OK);
+    (void)tw_engine_publish(rig.engine);
+}
+
+static void which_parameters_win_is_what_carry_says(void **state)
+{
+    (void)state;
+    static const struct {
+        tw_carry_t carry;
+        bool named;
+        float gain;
+        const char *why;
+    } rows[] = {
+        {TW_CARRY_NONE, true, -12, "a new graph has its own values"},
+        {TW_CARRY_STATE, true, -12, "state is no parameter"},
+        {TW_CARRY_PARAMS, true, -7, "what was tuned goes along"},
+        {TW_CARRY_PARAMS, false, -12, "nodes without a name are never the same"},
+    };
+    for (size_t i = 0; i < TW_COUNT(rows); i++) {
+        open_sound(TW_RAW_S16, 1);
+        rig_load(&rig, img[0], build(img[0], 0, 0, rows[i].named));
+        run(2);
+        set_gain(-7);
+        run(2);
+        prime(img[1], build(img[1], -12, 0, rows[i].named));
+        swap_to(&(tw_swap_t){.start = true, .carry = rows[i].carry});
+        run(1);
+        if (fabsf(gain_now() - rows[i].gain) > 0.01f) {
+            fail_msg("%s: gain %g", rows[i].why, (double)gain_now());
+        }
+        assert_int_equal(roll_back(0), TW_OK);
+        run(1);
+        assert_true(fabsf(gain_now() + 7.0f) < 0.01f); /* the old graph has what it had */
+        rig_close(&rig);
+    }
+}
+
+static void a_rollback_takes_one_block(void **state)
+{
+    (void)state;
+    open_sound(TW_RAW_S16, 1);
+    rig_load(&rig, img[0], build(img[0], 0, 0, true));
+    run(4);
+    assert_int_equal(roll_back(0), TW_E_NO_ROLLBACK);
+    prime(img[1], build(img[1], -100, 0, true));
+    assert_int_equal(roll_back(0), TW_E_NO_ROLLBACK);
+    swap_to(&(tw_swap_t){.start = true});
+    run(3);
+    assert_true(fabs(sound.out[sound.n - 4][0]) < 0.01);
+    assert_int_equal(roll_back(0), TW_OK);
+    assert_int_equal(roll_back(0), TW_E_BUSY); /* one at a time */
+    run(1);
+    for (uint32_t i = sound.n - SAMPLES; i < sound.n; i++) {
+        assert_true(fabs(sound.out[i][0] - sine(i, 0)) < 1.0 / 8192);
+    }
+    assert_int_equal(roll_back(0), TW_OK); /* and forward again */
+    run(1);
+    assert_true(fabs(sound.out[sound.n - 4][0]) < 0.01);
+    assert_int_equal(tw_engine_put_keep(rig.engine, 0), TW_OK);
+    (void)tw_engine_publish(rig.engine);
+    run(1);
+    assert_int_equal(roll_back(0), TW_E_NO_ROLLBACK);
+    rig_close(&rig);
+}
+
+static void graphs_that_cannot_fade_are_told_apart(void **state)
+{
+    (void)state;
+    tw_fault_t fault;
+    open_sound(TW_RAW_S16, 2);
+    rig_load(&rig, img[0], build(img[0], 0, 0, true));
+    run(2);
+    sound.channels = 1;
+    prime(img[1], build(img[1], 0, 0, true));
+    sound.channels = 2;
+    const tw_swap_t fade = {.start = true, .fade_us = 3000}, at_once = {.start = true};
+    assert_int_equal(tw_engine_put_swap_to(rig.engine, 0, &fade, &fault), TW_E_FADE_FORMAT);
+    assert_int_equal(fault.at, 0); /* the IO */
+    run(2);
+    assert_int_equal(tw_engine_put_swap_to(rig.engine, 0, &at_once, &fault), TW_OK);
+    tw_engine_drop(rig.engine);
+    tw_engine_unprime(rig.engine);
+    rig_close(&rig);
+}
+
+static void nan_takes_an_unconfirmed_swap_back(void **state)
+{
+    (void)state;
+    tw_engine_guard_t g;
+    open_sound(TW_RAW_FP32, 1);
+    rig_load(&rig, img[0], build(img[0], 0, 0, true));
+    run(4);
+    prime(img[1], build(img[1], -6, 0, true));
+    swap_to(&(tw_swap_t){.start = true, .confirm = true});
+    run(2);
+    tw_engine_guard(rig.engine, &g);
+    assert_int_equal(g.armed, TW_WAITS_SWAP);
+    tw_fault_t fault;
+    assert_int_equal(tw_engine_prime(rig.engine, img[1], tw_get_le32(img[1] + 8), false, &fault), TW_E_UNCONFIRMED);
+    sound.poison = true;
+    run(1);
+    sound.poison = false;
+    tw_engine_guard(rig.engine, &g);
+    assert_int_equal(g.reverts, 1);
+    assert_int_equal(g.reason, TW_REVERT_NAN);
+    assert_int_equal(g.at, 4);
+    assert_int_equal(g.tick, 7);
+    assert_int_equal(g.armed, TW_WAITS_NOTHING);
+    run(4);
+    for (uint32_t i = 0; i < sound.n; i++) {
+        assert_true(isfinite(sound.out[i][0])); /* the board never saw it */
+    }
+    assert_true(fabs(sound.out[sound.n - 1][0] - sine(sound.n - 1, 0)) < 1e-6);
+    assert_true(fabsf(gain_now()) < 0.01f);
+    rig_close(&rig);
+}
+
+static uint32_t slow_cycles(void *ctx)
+{
+    rig_t *r = ctx;
+    return r->cycles += sound.block_cycles;
+}
+
+static void overload_takes_an_unconfirmed_swap_back(void **state)
+{
+    (void)state;
+    tw_engine_guard_t g;
+    open_sound(TW_RAW_S16, 1);
+    rig.port.cycles = slow_cycles;
+    rig_load(&rig, img[0], build(img[0], 0, 0, true));
+    run(4);
+    prime(img[1], build(img[1], -6, 0, true));
+    swap_to(&(tw_swap_t){.start = true, .confirm = true});
+    sound.block_cycles = 100000; /* a block is 1 ms of 100 cycles/us */
+    run(7);
+    tw_engine_guard(rig.engine, &g);
+    assert_int_equal(g.reverts, 0);
+    run(1);
+    tw_engine_guard(rig.engine, &g);
+    assert_int_equal(g.reverts, 1);
+    assert_int_equal(g.reason, TW_REVERT_OVERLOAD);
+    tw_engine_info_t info;
+    tw_engine_info(rig.engine, &info);
+    assert_int_equal(info.generation, 3);
+    run(30); /* who does not wait for a word is not watched */
+    tw_engine_guard(rig.engine, &g);
+    assert_int_equal(g.reverts, 1);
+    rig_close(&rig);
+}
+
+static void armed_values_go_back_at_one_boundary(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *why;
+        bool revert, confirm, nan;
+    } rows[] = {{"asked", true, false, false}, {"confirmed", false, true, false}, {"NaN", false, false, true}};
+    for (size_t i = 0; i < TW_COUNT(rows); i++) {
+        const uint8_t delay = 9;
+        uint8_t v[4];
+        tw_engine_reply_t r;
+        open_sound(TW_RAW_FP32, 1);
+        rig_load(&rig, img[0], build(img[0], -2, 3, true));
+        run(2);
+        tw_put_f32(v, -40);
+        assert_int_equal(tw_engine_put_arm(rig.engine, 5), TW_OK);
+        assert_int_equal(tw_engine_put_param(rig.engine, 0, 1, GAIN_DB, v, 4), TW_OK);
+        assert_int_equal(tw_engine_put_preset(rig.engine, 0, 1, 2), TW_OK); /* muted */
+        assert_int_equal(tw_engine_put_param(rig.engine, 0, 0, DELAY, &delay, 1), TW_OK);
+        assert_int_equal(tw_engine_put_armed(rig.engine), TW_OK);
+        (void)tw_engine_publish(rig.engine);
+        run(3);
+        assert_int_equal(tw_engine_put_arm(rig.engine, 6), TW_E_UNCONFIRMED);
+        if (rows[i].nan) {
+            sound.poison = true;
+            run(1);
+            sound.poison = false;
+        } else if (rows[i].revert) {
+            assert_int_equal(tw_engine_put_revert(rig.engine, 9, 5), TW_OK);
+        } else {
+            assert_int_equal(tw_engine_put_confirm(rig.engine, 9, 5), TW_OK);
+        }
+        (void)tw_engine_publish(rig.engine);
+        run(1);
+        assert_int_equal(rig_reply(&rig, 9, &r, NULL, 0), !rows[i].nan);
+        const float gain = gain_now();
+        if (fabsf(gain - (rows[i].confirm ? 0.0f : -2.0f)) > 0.01f) {
+            fail_msg("%s: gain %g", rows[i].why, (double)gain);
+        }
+        assert_int_equal(tw_engine_put_confirm(rig.engine, 9, 5), TW_OK);
+        (void)tw_engine_publish(rig.engine);
+        run(30);
+        assert_true(rig_reply(&rig, 9, &r, NULL, 0));
+        assert_int_equal(r.err, TW_E_REVERTED); /* nothing waits any more */
+        if (!rows[i].confirm) {
+            const double want = sine(sound.n - 1 - 3, 0) * pow(10, -2 / 20.0);
+            assert_true(fabs(sound.out[sound.n - 1][0] - want) < 1e-3);
+        }
+        rig_close(&rig);
+    }
+}
+
+static void a_stop_leaves_no_gap_in_the_ticks(void **state)
+{
+    (void)state;
+    open_sound(TW_RAW_S16, 1);
+    rig_load(&rig, img[0], build(img[0], 0, 0, true));
+    run(3);
+    assert_int_equal(tw_engine_put_control(rig.engine, 1, TW_CTL_STOP, 0), TW_OK);
+    assert_int_equal(tw_engine_publish(rig.engine), 3);
+    assert_false(tw_engine_tick(rig.engine));
+    assert_false(tw_engine_tick(rig.engine));
+    assert_int_equal(tw_engine_put_control(rig.engine, 1, TW_CTL_START, 0), TW_OK);
+    assert_int_equal(tw_engine_publish(rig.engine), 3);
+    run(1);
+    rig_close(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_step_is_larger_than_the_sine_and_the_fade_allow),
+        cmocka_unit_test(the_same_graph_goes_on_to_the_bit),
+        cmocka_unit_test(which_parameters_win_is_what_carry_says),
+        cmocka_unit_test(a_rollback_takes_one_block),
+        cmocka_unit_test(graphs_that_cannot_fade_are_told_apart),
+        cmocka_unit_test(nan_takes_an_unconfirmed_swap_back),
+        cmocka_unit_test(overload_takes_an_unconfirmed_swap_back),
+        cmocka_unit_test(armed_values_go_back_at_one_boundary),
+        cmocka_unit_test(a_stop_leaves_no_gap_in_the_ticks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
