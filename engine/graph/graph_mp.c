@@ -206,6 +206,17 @@ static void set_awake(tw_graph_t *g, uint32_t pos)
     sched_wake_shared(g, pos);
 }
 
+/* Two arcs in one buffer move each other's indexes. */
+static bool mp_plain(const tw_graph_t *g, const tw_graph_hot_t *h)
+{
+    const tw_graph_node_t *n = &g->nodes[h->node];
+    bool all = h->plain;
+    for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx; i++) {
+        all = all && g->arcs[n->refs[i].arc].shares == NULL;
+    }
+    return all;
+}
+
 /* The bit is cleared before the node is looked at: whoever changes something afterwards sets it again. */
 static outcome_t serve(tw_graph_t *g, tw_instance_t *i, uint32_t pos)
 {
@@ -215,7 +226,7 @@ static outcome_t serve(tw_graph_t *g, tw_instance_t *i, uint32_t pos)
     }
     atomic_fetch_and_explicit(&g->awake[pos / 32], ~(1u << pos % 32), memory_order_acq_rel);
     tw_gauge_set(&i->current, h->node + 1u);
-    const outcome_t out = h->plain ? run_plain(g, h, pos, i->id) : run_general(g, h, i->id);
+    const outcome_t out = mp_plain(g, h) ? run_plain(g, h, pos, i->id) : run_general(g, h, i->id);
     if (out == DEPOSED) {
         return out;
     }

@@ -149,15 +149,13 @@ static inline void sched_wake(tw_graph_t *g, uint32_t pos)
  *  always woken: its word and ours could miss one another. */
 static inline void sched_consumed(tw_graph_t *g, tw_arc_t *a)
 {
-    if (g->mp != NULL) {
-        sched_wake_shared(g, a->from);
-    } else if (a->blocked) {
-        a->blocked = false;
-        sched_wake_alone(g, a->from);
-    }
-    if (a->shares != NULL && a->shares->blocked) {
-        a->shares->blocked = false;
-        sched_wake(g, a->shares->from);
+    for (tw_arc_t *k = a; k != NULL; k = k == a ? a->shares : NULL) {
+        if (g->mp != NULL) {
+            sched_wake_shared(g, k->from);
+        } else if (k->blocked) {
+            k->blocked = false;
+            sched_wake_alone(g, k->from);
+        }
     }
 }
 /** Begin of a block on every way: counters, IOs in. End: loads. */
