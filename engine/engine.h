@@ -35,6 +35,8 @@ typedef struct tw_engine_cfg {
     uint32_t reply_bytes; /* replies and events, power of two */
     uint32_t graph_bytes; /* each of the two graph slots: image, state, buffers */
     uint32_t undo_bytes;  /* old values of a transaction that waits to be confirmed; 0 = as timed_bytes */
+    uint32_t threads;     /* instances that share a graph, at most TW_MAX_INSTANCES; 0 = 1, the engine's thread alone.
+                             The board's processors are dealt out among them in turn */
 } tw_engine_cfg_t;
 
 /** Memory tw_engine_init() takes for this configuration [bytes], alignment 64. */
@@ -342,6 +344,13 @@ uint32_t tw_engine_events_lost(tw_engine_t *e);
 
 /** One frame boundary and, while RUNNING, one block. Never blocks. @return true when a block ran. */
 bool tw_engine_tick(tw_engine_t *e);
+/**
+ * Thread k of cfg.threads, from 1: run what is ready in the block that is open, once through. Never blocks; it may be
+ * called at any time by one thread for each k. @return something ran: ask again at once
+ */
+bool tw_engine_help(tw_engine_t *e, uint32_t k);
+/** A block is open: a helper should rather spin than sleep. */
+bool tw_engine_busy(const tw_engine_t *e);
 /** Seconds of one block of the graph that runs; 0.001 without a graph. Engine side only. */
 double tw_engine_period_s(const tw_engine_t *e);
 /** The port started a block late (missed its time); counted. */
