@@ -111,6 +111,6 @@ bench_engine.src := tests/bench/bench_engine.c
 bench_engine.libs := graphc scriptasm board engine base hosted
 bench_engine.ld := -lmbedcrypto
 bench: ## ratios against named peers: make bench [ONLY=rpc_setparam]; also in build/bench.json
-	@tools/setup.sh build
+	@tools/setup.sh bench
 	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS) bench_rpc bench_compile bench_engine)
 	@$(PYTHON) tests/bench/run_bench.py $(if $(ONLY),--only $(ONLY))
