@@ -88,7 +88,8 @@ typedef struct tw_engine_node {
     uint16_t arcs[TW_MAX_NODE_ARCS];
     uint32_t runs, errors;
     uint32_t cycles_last, cycles_max; /* of a run */
-    uint32_t cycles_avg;              /* of about the last 16 runs */
+    uint32_t cycles_avg;              /* of about the last 16 runs that were timed */
+    uint32_t ns_last, ns_max, ns_avg; /* the same as time */
     uint32_t load_permille;
     uint32_t version; /* bumped by each SET that reached the queue */
     int script;       /* id of its script, -1 none */
@@ -100,7 +101,7 @@ uint32_t tw_engine_version(tw_engine_t *e, uint32_t node);
 
 typedef struct tw_engine_arc {
     uint32_t from_node, to_node; /* a graph IO: 0xFFF, 0xFFFF in a wide image */
-    uint32_t bytes, read, write, overflows, underflows, max_fill;
+    uint32_t bytes, read, write, overflows, underflows, max_fill, realigns;
     tw_format_t fmt; /* producer's */
     char name[32];   /* symbol, else "arc.<n>" */
 } tw_engine_arc_t;
