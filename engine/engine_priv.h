@@ -8,6 +8,7 @@
 #include "engine/engine_fade.h"
 #include "engine/engine_word.h"
 #include "engine/graph/graph.h"
+#include "engine/graph/graph_mp.h"
 #include "engine/graph/graph_carry.h"
 
 typedef enum tw_op {
@@ -130,6 +131,7 @@ typedef struct timed {
 
 struct tw_engine {
     tw_engine_cfg_t cfg;
+    tw_crew_t crew; /* instances that share the graph that runs */
     slot_t slots[2];
     timed_t timed;
     uint8_t *queue;

@@ -36,9 +36,9 @@ $(B)/tests/test_engine_one_context: $(ONE_CONTEXT) $(foreach l,$(ALL_LIBS),$(B)/
 		-lcmocka -lmbedcrypto -ljansson -lm -lpthread
 
 # What runs under ThreadSanitizer too: whatever two threads share.
-TSAN_TESTS := $(filter test_graph_io test_ring test_engine_threads test_phy_tcp,$(UNIT))
+TSAN_TESTS := $(filter test_graph_io test_graph_mp test_ring test_engine_threads test_phy_tcp,$(UNIT))
 
-.PHONY: unit-programs tsan-programs fuzz-programs python docs
+.PHONY: soak-mp unit-programs tsan-programs fuzz-programs python docs
 unit-programs: $(foreach t,$(UNIT),$(B)/tests/$(t)) $(B)/tests/test_engine_one_context \
 	$(foreach f,$(FUZZ),$(B)/replay/$(f))
 tsan-programs: $(foreach t,$(TSAN_TESTS),$(B)/tests/$(t))
@@ -93,6 +93,14 @@ fuzz: ## search with libFuzzer: make fuzz [ONLY=frame] [SECONDS_EACH=300]
 		grep -E 'stat::number_of_executed_units|stat::peak_rss_mb' build/fuzz/work/$$f.log; \
 	done
 
+MP_RUNS ?= 10000000
+soak-mp: ## eight threads on one graph for MP_RUNS node runs, against one thread; then under ThreadSanitizer
+	@tools/setup.sh test
+	@$(MAKE) -j2 PROFILE=host build/host/tests/test_graph_mp
+	@$(MAKE) -j2 PROFILE=tsan build/tsan/tests/test_graph_mp
+	@TW_MP_RUNS=$(MP_RUNS) build/host/tests/test_graph_mp
+	@TW_MP_RUNS=$(MP_RUNS) build/tsan/tests/test_graph_mp
+
 PROGRAMS += bench_rpc bench_compile bench_engine bench_kernels
 bench_kernels.src := tests/bench/bench_kernels.c
 bench_kernels.libs := engine base hosted
@@ -105,7 +113,7 @@ bench_engine.src := tests/bench/bench_engine.c
 bench_engine.libs := graphc scriptasm board engine base hosted
 bench_engine.ld := -lmbedcrypto
 bench: ## ratios against named peers: make bench [ONLY=rpc_setparam]; also in build/bench.json
-	@tools/setup.sh build
+	@tools/setup.sh bench
 	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS) bench_rpc bench_compile bench_engine bench_kernels)
 	@$(if $(filter kernels,$(ONLY)),,$(PYTHON) tests/bench/run_bench.py $(if $(ONLY),--only $(ONLY)))
 	@$(if $(filter-out kernels,$(ONLY)),,build/host/bench_kernels)

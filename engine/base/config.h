@@ -81,6 +81,12 @@
 #ifndef TW_MAX_IOS
 #define TW_MAX_IOS 32u
 #endif
+#ifndef TW_MULTIPROCESSOR
+#define TW_MULTIPROCESSOR 1 /* 0: one instance runs a graph; arcs are smaller then */
+#endif
+#ifndef TW_MAX_INSTANCES
+#define TW_MAX_INSTANCES 8u /* that share a graph */
+#endif
 #ifndef TW_HOT_ALIGN
 #define TW_HOT_ALIGN 64u /* of the records the scheduler reads: a cache line; 8 where there is no cache */
 #endif

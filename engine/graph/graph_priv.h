@@ -174,15 +174,13 @@ static inline void sched_wake(tw_graph_t *g, uint32_t pos)
  *  always woken: its word and ours could miss one another. */
 static inline void sched_consumed(tw_graph_t *g, tw_arc_t *a)
 {
-    if (g->mp != NULL) {
-        sched_wake_shared(g, a->from);
-    } else if (a->blocked) {
-        a->blocked = false;
-        sched_wake_alone(g, a->from);
-    }
-    if (a->shares != NULL && a->shares->blocked) {
-        a->shares->blocked = false;
-        sched_wake(g, a->shares->from);
+    for (tw_arc_t *k = a; k != NULL; k = k == a ? a->shares : NULL) {
+        if (g->mp != NULL) {
+            sched_wake_shared(g, k->from);
+        } else if (k->blocked) {
+            k->blocked = false;
+            sched_wake_alone(g, k->from);
+        }
     }
 }
 /** Begin of a block on every way: counters, IOs in. End: loads. */
@@ -193,6 +191,14 @@ enum { DBG_BEFORE = 1, DBG_AFTER = 2, DBG_LOOP = 4, DBG_START = 8, DBG_RETURN = 
 void sched_debug_script(tw_graph_t *g, uint32_t bit);
 /** RUN, counted and, when it is its turn, timed. @return what the node returns */
 uint32_t sched_call(tw_graph_t *g, tw_graph_hot_t *h, tw_xdm_t *x, uint32_t *state);
+
+/* graph_mp.c */
+enum { MAIN_ID = 1 };
+typedef struct tw_graph_mp tw_graph_mp_t;
+void mp_block(tw_graph_t *g, uint64_t tick);
+/** Main has the node at this place to itself until mp_drop(); always true with one instance. */
+bool mp_hold(tw_graph_t *g, uint32_t pos, bool *release);
+void mp_drop(tw_graph_t *g, uint32_t pos, bool release);
 
 /* graph_script.c */
 /** `code` runs from the next call on; code and literals must stay where they are. */
