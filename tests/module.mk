@@ -1,7 +1,7 @@
 # Unit tests: every tests/unit/test_<x>.c is one CMocka program, linked with all libraries.
 LIBS += support
 support.src := $(wildcard tests/support/*.c)
-ALL_LIBS := support server cli client graphc scriptasm phy protocol board engine dsp speexdsp kissfft base hosted
+ALL_LIBS := support server cli client graphc scriptasm phy protocol board engine dsp speexdsp kissfft $(if $(CMSIS_DSP_DIR),cmsisdsp) base hosted
 UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 define unit_test
 PROGRAMS += tests/$(1)
@@ -38,7 +38,7 @@ $(B)/tests/test_engine_one_context: $(ONE_CONTEXT) $(foreach l,$(ALL_LIBS),$(B)/
 # What runs under ThreadSanitizer too: whatever two threads share.
 TSAN_TESTS := $(filter test_ring test_engine_threads test_phy_tcp,$(UNIT))
 
-.PHONY: unit-programs tsan-programs fuzz-programs python docs
+.PHONY: cmsis oracles unit-programs tsan-programs fuzz-programs python docs
 unit-programs: $(foreach t,$(UNIT),$(B)/tests/$(t)) $(B)/tests/test_engine_one_context \
 	$(foreach f,$(FUZZ),$(B)/replay/$(f))
 tsan-programs: $(foreach t,$(TSAN_TESTS),$(B)/tests/$(t))
@@ -62,6 +62,11 @@ python: ## the Python package with the newest protobuf of PyPI, typed, and as a 
 	@tools/check_python.sh
 
 FREE_LIBS := $(patsubst %,build/host/lib%.a,base engine protocol dsp speexdsp kissfft)
+CMSIS_TESTS := test_backend test_kernels test_services test_node_golden test_node_filter test_node_analysis test_node_mfcc
+cmsis: ## the same results with CMSIS-DSP as backend, from PyPI (needs the network once)
+	@$(MAKE) -j2 PROFILE=debug CMSIS_DSP_DIR=$(or $(CMSIS_DSP_DIR),pypi) $(CMSIS_TESTS:%=build/debug-cmsis/tests/%)
+	@for t in $(CMSIS_TESTS); do build/debug-cmsis/tests/$$t || exit 1; done
+
 check: ## format, layers, freestanding symbols, tables against docs, static analysis
 	@tools/setup.sh test
 	@$(PYTHON) tools/check_layers.py
