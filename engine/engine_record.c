@@ -170,14 +170,40 @@ static void put_script(tw_engine_t *e, const cmd_t *c)
     }
 }
 
+/* As control may ask for it again. */
+static uint32_t fade_us(const tw_graph_t *g, uint32_t blocks)
+{
+    const double us = blocks * g->period_s * 1e6;
+    return us < (double)UINT32_MAX ? (uint32_t)us : UINT32_MAX;
+}
+
 static void put_swap(tw_engine_t *e, const cmd_t *c)
 {
     tw_recorder_t *r = e->e.rec;
-    const uint32_t image = e->slots[c->a].image;
-    if (state_of(r) == TW_RECORDER_WAITING && image >= r->first_image) {
+    const slot_t *s = &e->slots[c->a];
+    if (state_of(r) == TW_RECORDER_WAITING && s->image >= r->first_image) {
         atomic_store_explicit(&r->state, TW_RECORDER_ON, memory_order_relaxed);
     }
-    put(e, TW_REC_SWAP, image, c->b, NULL, 0);
+    uint8_t *p = begin(e, TW_REC_SWAP, 20);
+    if (p != NULL) {
+        tw_put_le64(p, e->e.tick);
+        tw_put_le32(p + 8, s->image);
+        tw_put_le32(p + 12, c->b);
+        tw_put_le32(p + 16, fade_us(&s->graph, c->more));
+        commit(e, 20);
+    }
+}
+
+static void put_rollback(tw_engine_t *e, const cmd_t *c)
+{
+    if (c->generation != (uint16_t)e->e.generation || e->e.kept == NO_SLOT) {
+        return; /* it will be refused */
+    }
+    if (c->op == OP_KEEP) {
+        put(e, TW_REC_KEEP, 0, 0, NULL, 0);
+    } else {
+        put(e, TW_REC_ROLLBACK, fade_us(&e->slots[e->e.kept].graph, c->more), 0, NULL, 0);
+    }
 }
 
 static void put_unload(tw_engine_t *e)
@@ -223,19 +249,31 @@ void record_command(tw_engine_t *e, const cmd_t *c)
     case OP_ARC_WRITE:
         put(e, TW_REC_ARC_WRITE, c->a, c->b, data, c->n);
         break;
-    case OP_ROLLBACK: /* a recording does not know them */
+    case OP_ROLLBACK:
     case OP_KEEP:
+        put_rollback(e, c);
+        break;
     case OP_ARM:
+        put(e, TW_REC_ARM, c->a, 0, NULL, 0);
+        break;
     case OP_ARMED:
+        put(e, TW_REC_ARMED, 0, 0, NULL, 0);
+        break;
     case OP_CONFIRM:
+        put(e, TW_REC_CONFIRM, c->a, 0, NULL, 0);
+        break;
     case OP_REVERT:
-        end(e, TW_RECORDER_ENDED);
+        put(e, TW_REC_REVERT, c->a, 0, NULL, 0);
         break;
     case OP_PAD:
     case OP_READ: /* reads leave the graph as it is */
     case OP_ARC_READ:
     case OP_PROBE:
     case OP_UNPROBE:
+    case OP_SHADOW: /* nobody hears a shadow */
+    case OP_SHADOW_SET:
+    case OP_SHADOW_READ:
+    case OP_SHADOW_DROP:
         break;
     }
 }
@@ -251,6 +289,15 @@ void record_block(tw_engine_t *e)
     if (p != NULL) {
         tw_put_le64(p, e->e.tick);
         commit(e, 8);
+    }
+}
+
+void record_overload(tw_engine_t *e, uint32_t permille)
+{
+    uint8_t *p = begin(e, TW_REC_OVERLOAD, 4);
+    if (p != NULL) {
+        tw_put_le32(p, permille);
+        commit(e, 4);
     }
 }
 
@@ -281,4 +328,9 @@ tw_err_t tw_engine_record(tw_engine_t *e, tw_recorder_t *r)
 void tw_engine_first_tick(tw_engine_t *e, uint64_t tick)
 {
     e->word = tick << TW_WORD_POS_BITS;
+}
+
+void tw_engine_overload(tw_engine_t *e)
+{
+    e->c.overload = true;
 }

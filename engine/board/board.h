@@ -93,4 +93,13 @@ typedef struct tw_board {
      * read from there. Engine thread; NULL = caches are coherent.
      */
     void (*flush)(void *ctx, const void *at, uint32_t bytes, bool wrote);
+    uint32_t processors; /* bit (procID - 1): there are instances that play it; 0 = TW_PROCESSOR alone */
 } tw_board_t;
+
+#ifndef TW_PROCESSOR
+#define TW_PROCESSOR 1u /* number of a device's only processor */
+#endif
+static inline uint32_t tw_board_processors(const tw_board_t *b)
+{
+    return b->processors != 0 ? b->processors : 1u << (TW_PROCESSOR - 1u);
+}

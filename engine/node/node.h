@@ -64,6 +64,8 @@ typedef struct tw_node_reset {
                                                  arcs (producer format) */
     uint8_t rx, tx;
     int16_t script; /* id of the node's script, -1 none */
+    uint16_t hqos;  /* bit i: fmt[i]'s arc is one of high quality of service */
+    uint16_t lock;  /* bit i: its arc is a lock and carries nothing */
 } tw_node_reset_t;
 
 /** state values a RUN may leave */
@@ -148,6 +150,9 @@ typedef struct tw_node_desc {
      */
     tw_err_t (*memreq)(const tw_format_t *const *fmt, uint32_t rx, uint32_t tx, uint32_t *extra, uint32_t *arc);
     uint64_t presets; /* bit p: preset p exists */
+    /** True for a type that makes up for missing input itself: beside its high QoS arcs it gets what there is, perhaps
+     *  nothing, and the scheduler conceals nothing. */
+    bool conceals;
     /** 1: with one arc in and one out, of equal frames, both may be one buffer: RUN gets one pointer twice and takes
      *  as many bytes as it gives, each sample read before its place is written. */
     uint8_t in_place;
@@ -161,7 +166,8 @@ const tw_node_desc_t *tw_node_find(uint32_t hash);
 /**
  * Check one value against the node type's table: index, type, size, range of each element, then
  * `validate`. `type` 0 = not given; S16 and Q15 are one type here. A value for index 256 may end early
- * at the end of any parameter: the following ones keep what they have.
+ * at the end of any parameter: the following ones keep what they have (of a type whose parameters are a list, the
+ * block is the whole list, and its head says so).
  * @return TW_OK or PARAM_INDEX, PARAM_TYPE, PARAM_SIZE, PARAM_RANGE (NaN included),
  *         PARAM_READ_ONLY, PARAM_UNSTABLE; fault->at = parameter index. Changes nothing.
  */

@@ -204,7 +204,7 @@ static bool open_engine(tw_replay_t *r)
     tw_engine_cfg_t cfg = {.port = &r->port,
                            .board = &r->board,
                            .queue_bytes = QUEUE,
-                           .timed_bytes = 256,
+                           .timed_bytes = 1 << 20,
                            .reply_bytes = REPLIES,
                            .graph_bytes = f->graph_bytes};
     const size_t need = (tw_engine_need(&cfg) + 63) & ~(size_t)63;
@@ -288,6 +288,7 @@ static void drain(tw_replay_t *r)
 
 static bool tick(tw_replay_t *r)
 {
+    (void)tw_engine_publish(r->engine); /* all that applied at one boundary is one group */
     r->in_tick = true;
     const bool ran = tw_engine_tick(r->engine);
     r->in_tick = false;
@@ -323,7 +324,12 @@ static bool swap(tw_replay_t *r, const tw_replay_record_t *rec)
     if (err != TW_OK) {
         return refused(r, rec, "a graph", err);
     }
-    err = tw_engine_put_swap(r->engine, 0, tw_get_le32(rec->p + 12) != 0);
+    const uint32_t flags = tw_get_le32(rec->p + 12);
+    const tw_swap_t how = {.start = (flags & 1) != 0,
+                           .confirm = (flags & 8) != 0,
+                           .carry = (tw_carry_t)tw_min_u32(flags >> 1 & 3, TW_CARRY_PARAMS),
+                           .fade_us = tw_get_le32(rec->p + 16)};
+    err = tw_engine_put_swap_to(r->engine, 0, &how, &fault);
     return err == TW_OK || refused(r, rec, "a swap", err);
 }
 
@@ -382,6 +388,18 @@ static tw_err_t put_command(tw_replay_t *r, const tw_replay_record_t *rec)
         return put_run(r, rec);
     case TW_REC_SCRIPT_OFF:
         return tw_engine_put_script_off(r->engine, 0, a, b != 0);
+    case TW_REC_ROLLBACK:
+        return tw_engine_put_rollback(r->engine, 0, a);
+    case TW_REC_KEEP:
+        return tw_engine_put_keep(r->engine, 0);
+    case TW_REC_ARM:
+        return tw_engine_put_arm(r->engine, a);
+    case TW_REC_ARMED:
+        return tw_engine_put_armed(r->engine);
+    case TW_REC_CONFIRM:
+        return tw_engine_put_confirm(r->engine, 0, a);
+    case TW_REC_REVERT:
+        return tw_engine_put_revert(r->engine, 0, a);
     case TW_REC_ARC_WRITE:
         return tw_engine_put_arc_write(r->engine, 0, a, rec->p + 16, rec->n - 16, b != 0);
     default:
@@ -401,14 +419,13 @@ static bool command(tw_replay_t *r, const tw_replay_record_t *rec)
         }
     } else {
         tw_err_t err = put_command(r, rec);
-        if (err == TW_E_QUEUE_FULL && idle_tick(r, rec->at)) {
+        if ((err == TW_E_QUEUE_FULL || err == TW_E_BUSY) && idle_tick(r, rec->at)) {
             err = put_command(r, rec);
         }
         if (err != TW_OK) {
             return refused(r, rec, "a command", err);
         }
     }
-    (void)tw_engine_publish(r->engine);
     return true;
 }
 
@@ -426,6 +443,9 @@ static tw_replay_step_t find_end(tw_replay_t *r, tw_replay_cursor_t ahead)
             r->file.why = "a block begins inside another";
             r->file.where = rec.at;
             return TW_REPLAY_BAD;
+        }
+        if (step == TW_REPLAY_RECORD && rec.kind == TW_REC_OVERLOAD) {
+            tw_engine_overload(r->engine);
         }
     } while (step == TW_REPLAY_RECORD && rec.kind != TW_REC_BLOCK_END);
     return step;
@@ -483,6 +503,7 @@ static bool record(tw_replay_t *r, const tw_replay_record_t *rec)
     case TW_REC_INPUT:
     case TW_REC_OUTPUT:
     case TW_REC_BLOCK_END:
+    case TW_REC_OVERLOAD:
         return true; /* the other cursors' */
     default:
         return command(r, rec);

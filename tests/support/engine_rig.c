@@ -14,7 +14,7 @@ static uint64_t now_us(void *ctx)
 static uint32_t cycles(void *ctx)
 {
     rig_t *r = ctx;
-    return r->cycles += 7;
+    return r->cycles += r->cycles_step != 0 ? r->cycles_step : 7;
 }
 
 static uint32_t board_read(void *ctx, uint32_t hwid, uint64_t tick, void *dst, uint32_t bytes)
@@ -70,7 +70,7 @@ void rig_board(rig_t *r)
 void rig_open(rig_t *r, uint32_t queue, uint32_t reply)
 {
     rig_board(r);
-    const tw_engine_cfg_t cfg = {&r->port, &r->board, queue, queue, reply, RIG_GRAPH_BYTES, 0};
+    const tw_engine_cfg_t cfg = {&r->port, &r->board, queue, queue, reply, RIG_GRAPH_BYTES, 0, RIG_SHADOW_BYTES};
     const size_t need = (tw_engine_need(&cfg) + 63) & ~(size_t)63;
     r->mem = aligned_alloc(64, need);
     REQUIRE(r->mem != NULL && tw_engine_init(&r->engine, &cfg, r->mem, need) == TW_OK);

@@ -7,7 +7,7 @@
 #include "engine/engine.h"
 #include "tests/support/image_builder.h"
 
-enum { RIG_IOS = 8, RIG_OUT_MAX = 1 << 16, RIG_GRAPH_BYTES = 1 << 17 };
+enum { RIG_IOS = 8, RIG_OUT_MAX = 1 << 16, RIG_GRAPH_BYTES = 1 << 17, RIG_SHADOW_BYTES = 8192 };
 
 typedef struct rig {
     tw_engine_t *engine;
@@ -16,8 +16,8 @@ typedef struct rig {
     tw_board_t board;
     tw_board_io_t ios[RIG_IOS];
     uint64_t us;
-    uint32_t cycles;
-    uint32_t hole_from, hole_to; /* reads [from, to) of each IO return nothing */
+    uint32_t cycles, cycles_step; /* of the counter, and by how much it goes on each time; 0: 7 */
+    uint32_t hole_from, hole_to;  /* reads [from, to) of each IO return nothing */
     uint32_t reads[RIG_IOS];
     uint16_t next[RIG_IOS]; /* next sample of the ramp */
     uint8_t out[RIG_IOS][RIG_OUT_MAX];

@@ -132,6 +132,72 @@ static void a_replay_gives_the_outputs_bit_by_bit(void **state)
     }
 }
 
+static void swap_to(bool confirm)
+{
+    tw_fault_t fault;
+    rig_chain_open(&ib);
+    tw_ib_script(&ib, add5, 2, 2, 1, 1);
+    assert_int_equal(tw_engine_prime(rig.engine, img, tw_ib_finish(&ib, img, sizeof img), false, &fault), TW_OK);
+    const tw_swap_t how = {.start = true, .confirm = confirm, .carry = TW_CARRY_PARAMS, .fade_us = 5000};
+    assert_int_equal(tw_engine_put_swap_to(rig.engine, 0, &how, &fault), TW_OK);
+    (void)tw_engine_publish(rig.engine);
+}
+
+/* Fades, going back, changes that were confirmed, put back, or taken back by the engine because blocks took too long.
+ */
+static void fades_and_changes_taken_back_replay_too(void **state)
+{
+    (void)state;
+    static heard_t h;
+    uint8_t value[4];
+    memset(&h, 0, sizeof h);
+    const tw_replay_user_t user = {.ctx = &h, .output = hear};
+    tw_replay_result_t res;
+    rig_open(&rig, 1 << 14, 1 << 14);
+    record_file_open(&file, &rig, RING, 4096, false);
+    load_scripted();
+    ticks(4);
+    gain(-6);
+    ticks(8);
+    swap_to(false);
+    ticks(9);
+    gain(2);
+    ticks(4);
+    assert_int_equal(tw_engine_put_rollback(rig.engine, 0, 3000), TW_OK);
+    (void)tw_engine_publish(rig.engine);
+    ticks(7);
+    for (uint32_t id = 1; id <= 2; id++) {
+        assert_int_equal(tw_engine_put_arm(rig.engine, id), TW_OK);
+        tw_put_f32(value, -12.0f - (float)id);
+        assert_int_equal(tw_engine_put_param(rig.engine, 0, 1, GAIN_DB, value, sizeof value), TW_OK);
+        assert_int_equal(tw_engine_put_armed(rig.engine), TW_OK);
+        (void)tw_engine_publish(rig.engine);
+        ticks(3);
+        assert_int_equal(id == 1 ? tw_engine_put_revert(rig.engine, 0, id) : tw_engine_put_confirm(rig.engine, 0, id),
+                         TW_OK);
+        (void)tw_engine_publish(rig.engine);
+        ticks(3);
+    }
+    swap_to(true);
+    ticks(3);
+    rig.cycles_step = 1 << 20; /* now every block is one that takes too long */
+    tw_engine_guard_t guard;
+    for (unsigned i = 0; i < 40; i++) {
+        ticks(1);
+    }
+    tw_engine_guard(rig.engine, &guard);
+    assert_int_equal(guard.reverts, 1);
+    record_file_end(&file, TW_RECORD_STOPPED);
+    tw_replay_play(file.bytes, file.n, &user, &res);
+    assert_string_equal(res.text, "");
+    assert_int_equal(res.end, TW_REPLAY_WHOLE);
+    assert_int_equal(res.different, 0);
+    assert_int_equal(h.n, rig.out_bytes[4]);
+    assert_memory_equal(h.out, rig.out[4], h.n);
+    record_file_free(&file);
+    rig_close(&rig);
+}
+
 static void a_recording_begins_with_a_graph_primed_after_it(void **state)
 {
     (void)state;
@@ -292,6 +358,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_replay_gives_the_outputs_bit_by_bit),
+        cmocka_unit_test(fades_and_changes_taken_back_replay_too),
         cmocka_unit_test(a_recording_begins_with_a_graph_primed_after_it),
         cmocka_unit_test(a_full_ring_ends_the_recording_and_not_the_graph),
         cmocka_unit_test(a_file_cut_at_any_byte_replays_up_to_the_cut),
