@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 
 BUILD="gcc libc6-dev make dpkg-dev xz-utils nanopb protobuf-compiler python3 python3-protobuf libmbedtls-dev libjansson-dev"
 RUN="$BUILD alsa-utils python3-numpy graphviz"
-TEST="$RUN python3-pytest libcmocka-dev clang libclang-rt-14-dev clang-format cppcheck zsh"
+TEST="$RUN python3-scipy python3-pytest libcmocka-dev clang libclang-rt-14-dev clang-format cppcheck zsh"
 SOURCES="nanopb kissfft speexdsp"
 # A mirror that does not answer is told of within a minute, not after apt's own patience.
 NET="-o Acquire::Retries=1 -o Acquire::http::Timeout=15 -o Acquire::https::Timeout=15"
