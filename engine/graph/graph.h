@@ -70,6 +70,7 @@ typedef struct tw_graph_node {
     int16_t script;     /* before and after script, -1 none */
     int16_t own_script; /* code of a script node, -1 none */
     uint16_t pos;       /* place in the schedule: its tw_graph_hot_t */
+    uint8_t flow;       /* bit tw_flow_t: control nodes ask it, see graph_control.c */
     bool failed;        /* its first error was told */
     tw_gauge_t errors;
     tw_gauge_t load_cycles; /* of a block, mean of the last TW_LOAD_BLOCKS */
@@ -171,6 +172,15 @@ typedef struct tw_graph_register {
     tw_gauge_t seq, lo, hi;
 } tw_graph_register_t;
 
+/** Ranges of nodes that may be under flow control at once. */
+#ifndef TW_MAX_FLOWS
+#define TW_MAX_FLOWS 16u
+#endif
+typedef struct tw_graph_flow {
+    uint16_t owner, first, count; /* nodes; first is absolute */
+    uint8_t slot, op;
+} tw_graph_flow_t;
+
 typedef struct tw_graph {
     tw_graph_env_t env;
     const uint8_t *img;
@@ -202,6 +212,11 @@ typedef struct tw_graph {
     tw_fault_t node_fault; /* first node that failed, and how */
     uint8_t debug_fields;
     bool in_script;
+    /* flow control */
+    tw_graph_flow_t flows[TW_MAX_FLOWS];
+    uint32_t n_flows;
+    uint8_t use_case, reload; /* reload: 0 nothing, 1 warm, 2 cold RESET behind this block */
+    bool looping;
     /* debug tasks of arcs */
     tw_graph_register_t *registers;
     uint32_t n_registers, rewinds; /* arcs that are played again */

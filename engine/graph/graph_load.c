@@ -448,6 +448,8 @@ void tw_graph_restart(tw_graph_t *g, uint8_t *scratch, uint32_t value_bytes)
 
 void tw_graph_reset(tw_graph_t *g, bool warm)
 {
+    control_reset(g);
+    g->use_case = warm ? g->use_case : 0;
     driver_reset(g);
     task_reset(g);
     for (uint32_t i = 0; i < g->n_arcs; i++) {
@@ -501,6 +503,7 @@ tw_err_t tw_graph_load(tw_graph_t *g, const uint8_t *img, const tw_graph_env_t *
     g->svc.port = env->port;
     g->svc.mask = env->board->services;
     g->svc.run_script = script_call_node;
+    control_init(g);
     script_init(g);
     tw_graph_reset(g, false);
     if (g->node_fault.err != TW_OK) {

@@ -115,6 +115,15 @@ bool node_ready(tw_graph_t *g, const tw_graph_hot_t *h);
 /** Run a ready node with all that belongs to it: scripts, reruns. @return bytes moved */
 uint32_t node_run(tw_graph_t *g, tw_graph_hot_t *h);
 
+/* graph_control.c: flow control by nodes */
+void control_init(tw_graph_t *g);
+/** Nothing is under control; the use case stays. */
+void control_reset(tw_graph_t *g);
+/** A node's hot record was made anew: put it under control again. */
+void control_bind(tw_graph_t *g, uint32_t node);
+/** What was asked for the end of the block. */
+void control_end_block(tw_graph_t *g);
+
 /* graph_sched.c: which node next */
 /** Places in the schedule, everybody awake; tables are taken, nodes and arcs decoded. */
 void sched_init(tw_graph_t *g);

@@ -33,6 +33,9 @@ static bool waits_for(const tw_graph_node_t *n, const tw_graph_ref_t *r)
 bool node_ready(tw_graph_t *g, const tw_graph_hot_t *h)
 {
     const tw_graph_node_t *n = &g->nodes[h->node];
+    if ((n->flow & 1u << TW_FLOW_SKIP) != 0) {
+        return false;
+    }
     bool carries = false;
     for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx; i++) {
         const tw_graph_ref_t *r = &n->refs[i];

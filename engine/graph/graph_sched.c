@@ -56,6 +56,7 @@ void tw_graph_bind(tw_graph_t *g, uint32_t node)
     h->single = h->plain && n->rx == 1 && n->tx == 1;
     h->in = h->single ? &g->arcs[n->refs[0].arc] : NULL;
     h->out = h->single ? &g->arcs[n->refs[1].arc] : NULL;
+    control_bind(g, node);
 }
 
 /* Class and priority in one number, what runs first lowest. A node of any class is one of the middle. */
@@ -432,6 +433,7 @@ void sched_begin(tw_graph_t *g, uint64_t tick)
 void sched_end(tw_graph_t *g)
 {
     sched_debug_script(g, DBG_RETURN);
+    control_end_block(g);
     tell_loads(g);
     smooth(&g->load_cycles, g->env.port->cycles(g->env.port->ctx) - g->block_start);
 }

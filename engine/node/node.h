@@ -176,6 +176,47 @@ tw_err_t tw_param_check(const tw_node_desc_t *d, const tw_format_t *fmt, uint32_
 /** Bytes of parameter `index` (256 = all), or 0 when there is none. */
 uint32_t tw_param_bytes(const tw_node_desc_t *d, const tw_format_t *fmt, uint32_t index);
 
+/* ---- flow control: what a node may ask of the scheduler of its graph -------------------------------------
+ * Of graph_control.c, for node_graph_control.c. "Next nodes" stand behind the calling node in the graph's list: `first`
+ * 1 is the one right behind it. Engine thread, inside the RUN of the calling node. */
+typedef enum tw_flow {
+    TW_FLOW_NONE = 0,
+    TW_FLOW_LOCK = 1,   /* they follow one another on the processor that runs the calling node, nothing else between */
+    TW_FLOW_BYPASS = 2, /* they are not called: what comes in at one arc goes out at the other, when both have one
+                           format; a node of other arcs rests as with SKIP */
+    TW_FLOW_SKIP = 3,   /* they do not run: their input waits, and its arcs' policies act */
+} tw_flow_t;
+
+/** One parameter to be SET, index 256 for all. */
+typedef struct tw_steer_set {
+    uint32_t node, tag, bytes;
+    const uint8_t *value;
+} tw_steer_set_t;
+
+enum { TW_USE_CASES = 32 };
+typedef struct tw_steer {
+    /**
+     * Put `count` next nodes under `op` until the calling node says otherwise for this `slot` (0 or 1) or the graph is
+     * RESET. Several callers on one node: it is skipped when one of them says so, else bypassed when one says so.
+     * @return TW_OK; PARAM_MATCH: not that many nodes; BUSY: more than TW_MAX_FLOWS at once; nothing changed then
+     */
+    tw_err_t (*flow)(void *ctx, uint32_t slot, tw_flow_t op, uint32_t first, uint32_t count);
+    /**
+     * Run the next nodes now, in order, each that is ready; again and again until nothing moves, `times` at most.
+     * They still have their turn in this block.
+     * @return TW_OK, PARAM_MATCH; BUSY: inside such a loop
+     */
+    tw_err_t (*loop)(void *ctx, uint32_t count, uint32_t times);
+    /** Use case of the graph, 0 after a cold RESET; `change` >= 0 makes it that one. @return the one in force */
+    uint32_t (*use_case)(void *ctx, int32_t change);
+    /** All of them or none. @return TW_OK or the first refusal; *bad = which, fault->at as of tw_param_check() */
+    tw_err_t (*set)(void *ctx, const tw_steer_set_t *sets, uint32_t n, uint32_t *bad, tw_fault_t *fault);
+    /** @param bytes  in: room, out: the value's. @return TW_OK, PARAM_NODE, PARAM_INDEX, PARAM_SIZE */
+    tw_err_t (*get)(void *ctx, uint32_t node, uint32_t tag, uint8_t *value, uint32_t *bytes);
+    /** Behind this block: 0 a warm RESET of the graph, 1 a cold one; 2..255 told to the application as an event. */
+    void (*reload)(void *ctx, uint32_t kind);
+} tw_steer_t;
+
 /* ---- services offered to nodes (platform table) -------------------------- */
 typedef struct tw_services {
     void *ctx;
@@ -191,4 +232,5 @@ typedef struct tw_services {
     void (*biquad_f32_channels)(const float *coef5, unsigned stages, float *state, uint32_t apart, const float *in,
                                 float *out, uint32_t n, uint32_t channels);
     const struct tw_port *port; /* whose clock lib's time functions read; NULL none */
+    const tw_steer_t *control;  /* of the graph, with `ctx`; NULL none */
 } tw_services_t;

@@ -70,6 +70,53 @@ static uint32_t run_script(void *ctx, uint32_t script, uint32_t phase)
     return 0;
 }
 
+static tw_err_t some_flow(void *ctx, uint32_t slot, tw_flow_t op, uint32_t first, uint32_t count)
+{
+    (void)ctx, (void)slot, (void)op;
+    return first + count > 100 ? TW_E_PARAM_MATCH : TW_OK;
+}
+
+static tw_err_t some_loop(void *ctx, uint32_t count, uint32_t times)
+{
+    (void)ctx, (void)times;
+    return count > 100 ? TW_E_PARAM_MATCH : TW_OK;
+}
+
+static uint32_t some_case(void *ctx, int32_t change)
+{
+    (void)ctx;
+    return change > 0 ? (uint32_t)change : 0;
+}
+
+static tw_err_t some_set(void *ctx, const tw_steer_set_t *sets, uint32_t n, uint32_t *bad, tw_fault_t *fault)
+{
+    (void)ctx;
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < n; i++) { /* every byte is there */
+        for (uint32_t k = 0; k < sets[i].bytes; k++) {
+            sum += sets[i].value[k];
+        }
+    }
+    *bad = 0;
+    *fault = (tw_fault_t){.err = TW_E_PARAM_RANGE, .at = sum};
+    return sum % 2 != 0 ? TW_E_PARAM_RANGE : TW_OK;
+}
+
+static tw_err_t some_get(void *ctx, uint32_t node, uint32_t tag, uint8_t *value, uint32_t *bytes)
+{
+    (void)ctx;
+    *bytes = tw_min_u32(*bytes, tag);
+    memset(value, (int)(node & 255u), *bytes);
+    return TW_OK;
+}
+
+static void some_reload(void *ctx, uint32_t kind)
+{
+    (void)ctx, (void)kind;
+}
+
+static const tw_steer_t steer = {some_flow, some_loop, some_case, some_set, some_get, some_reload};
+
 /* ---- formats ------------------------------------------------------------------------ */
 
 static uint32_t some_raw(any_source_t *s, uint64_t mask)
@@ -345,6 +392,7 @@ bool any_node(any_source_t *s, uint32_t type, uint32_t turns)
     n = (any_t){.s = s, .d = all[type % types]};
     tw_services_default(&n.svc);
     n.svc.run_script = run_script;
+    n.svc.control = &steer;
     draw_arcs(&n);
     const bool granted = grant(&n), open = granted && do_reset(&n, false, some_preset(&n)) == 0;
     bool runs = open;

@@ -409,12 +409,14 @@ static void serve_all(inserter_t *s)
     }
 }
 
-/* A lock arc has a format like any other; it never carries data, so one small format serves all. */
+/* A lock arc has a format like any other; it never carries data, so one small format serves all. A node with a receive
+ * arc has that one's: what looks at all formats of a node sees them agree. */
 static void add_lock_arc(g_model_t *m, uint32_t node)
 {
     g_node_t *n = &m->nodes[node];
     const g_format_t plain = {.pos = n->pos, .frame_bytes = 8, .raw = TW_RAW_U8, .channels = 1, .samples = 8};
-    const uint32_t format = g_format_like(m, &n->pos, &plain);
+    const bool receives = n->rx > 0 && n->arcs[0] != G_NONE;
+    const uint32_t format = receives ? m->arcs[n->arcs[0]].to.format : g_format_like(m, &n->pos, &plain);
     const uint32_t slot = n->manifest->rx;
     const g_end_t end = {.pos = n->pos, .type = n->type, .inst = n->inst, .format = format, .node = node, .slot = slot};
     const g_arc_t lock = {.pos = n->pos,

@@ -224,7 +224,36 @@ def probe_file():
     f.write()
 
 
+# ---- graph_control -------------------------------------------------------------
+def crc16(data):
+    crc = 0xFFFF
+    for b in data:
+        crc ^= b << 8
+        for _ in range(8):
+            crc = (crc << 1 ^ 0x1021 if crc & 0x8000 else crc << 1) & 0xFFFF
+    return crc
+
+
+def frame(*body):
+    body = bytes([len(body), *body])
+    return b"\xa5" + body + struct.pack("<H", crc16(body))
+
+
+def control_file():
+    f = File("graph_control")
+    f.add("case", "pings, noise between them, and what became of both")
+    f.add("formats", "U8", 1, 0, 1, "U8", 1, 0, 1)
+    f.add("preset", 0)
+    f.add("bytes-in", (frame(1, 7, 8) + b"\x00\xa5\x00" + frame(1) + frame(6)).hex())
+    f.add("bytes-out", (frame(0x81, 0, 0, 7, 8) + frame(0x81, 0, 0)
+                        + frame(0x86, 0, 0, *struct.pack("<III", 3, 3, 0))).hex())
+    f.add("read", 16, "03000000")
+    f.add("read", 17, "03000000")
+    f.write()
+
+
 if __name__ == "__main__":
+    control_file()
     router_file()
     mixer_file()
     rescaler_file()
