@@ -36,7 +36,7 @@ $(B)/tests/test_engine_one_context: $(ONE_CONTEXT) $(foreach l,$(ALL_LIBS),$(B)/
 		-lcmocka -lmbedcrypto -ljansson -lm -lpthread
 
 # What runs under ThreadSanitizer too: whatever two threads share.
-TSAN_TESTS := $(filter test_ring test_engine_threads test_phy_tcp,$(UNIT))
+TSAN_TESTS := $(filter test_graph_io test_ring test_engine_threads test_phy_tcp,$(UNIT))
 
 .PHONY: cmsis oracles unit-programs tsan-programs fuzz-programs python docs
 unit-programs: $(foreach t,$(UNIT),$(B)/tests/$(t)) $(B)/tests/test_engine_one_context \

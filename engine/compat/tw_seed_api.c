@@ -70,10 +70,13 @@ static tw_err_t read_parameter(arm_stream_instance_t *x, uint32_t tag, uint8_t *
 
 static tw_err_t run(arm_stream_instance_t *x, uint32_t how)
 {
-    if (how > 3) {
+    if (how > TW_RUN_STARVED) {
         return TW_E_ARG;
     }
-    tw_graph_block(&x->g, x->tick++);
+    if (!x->goes_on) {
+        tw_graph_begin(&x->g, x->tick++);
+    }
+    x->goes_on = tw_graph_run(&x->g, (tw_run_how_t)how);
     return TW_OK;
 }
 

@@ -15,7 +15,8 @@ enum {
     STREAM_RESET = 1,          /* the first: verify and load; later: as tw_graph_reset(), warm with bit 8 */
     STREAM_SET_PARAMETER = 2,  /* data = node (32 bits little endian), then the value */
     STREAM_READ_PARAMETER = 3, /* data = node, then room; on return the value stands behind the node */
-    STREAM_RUN = 4,            /* one block; data = NULL, or one byte that stands for the image's scheduler_return */
+    STREAM_RUN = 4,            /* one block, or as much of it as the image's scheduler_return says, or the byte at data
+                                  when there is one (tw_run_how_t); see goes_on */
     STREAM_STOP = 5,           /* STOP every node and IO; the next RESET loads again */
     STREAM_END = STREAM_STOP,
     STREAM_FIFO_STATUS = 7, /* data = room: for each IO, in the image's order, bytes waiting and bytes free, 32 bits */

@@ -59,6 +59,16 @@ static void a_graph_lives_by_these_calls_alone(void **state)
         for (uint32_t i = 0; i < 10 * RIG_SAMPLES; i++) {
             assert_int_equal(tw_get_le16(rig.out[4] + 2 * i), i);
         }
+        /* after each node: filter, amplifier, and the end of the block */
+        uint8_t how = TW_RUN_NODE, calls = 0;
+        do {
+            assert_int_equal(call(STREAM_RUN, &how, 1), TW_OK);
+            calls++;
+        } while (inst.goes_on);
+        assert_in_range(calls, 2, 4);
+        assert_int_equal(rig.out_bytes[4], 11 * RIG_FRAME);
+        how = 4;
+        assert_int_equal(call(STREAM_RUN, &how, 1), TW_E_ARG);
         /* mute of the amplifier, node 1 */
         uint8_t set[5] = {1, 0, 0, 0, 1}, read[8] = {1};
         assert_int_equal(call(STREAM_SET_PARAMETER | 3u << 15, set, sizeof set), TW_OK);
