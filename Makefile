@@ -10,7 +10,8 @@ SHELL := /bin/bash
 
 # host: optimised. debug: AddressSanitizer and UBSan. tsan: ThreadSanitizer. fuzz: clang, libFuzzer.
 PROFILE ?= host
-B := build/$(PROFILE)
+# With CMSIS-DSP (see engine/module.mk) everything is built beside, never mixed.
+B := build/$(PROFILE)$(if $(CMSIS_DSP_DIR),-cmsis)
 GEN := build/gen
 NANOPB := build/src/nanopb
 KISSFFT := build/src/kissfft
@@ -36,7 +37,7 @@ WARN := -Wall -Wextra -Wconversion -Wno-sign-conversion -Wshadow -Wstrict-protot
 	-Wpointer-arith -Wvla -Wundef -Werror
 # -fbuiltin: a four-byte memcpy stays one instruction; the code still needs nothing but mem* functions.
 FREE := -ffreestanding -fbuiltin
-CFLAGS = -std=c11 $(WARN) $(CFLAGS_$(PROFILE)) -I. -I$(GEN) -isystem $(NANOPB) -MMD -MP
+CFLAGS = -std=c11 $(WARN) $(CFLAGS_$(PROFILE)) $(CFLAGS_cmsis) -I. -I$(GEN) -isystem $(NANOPB) -MMD -MP
 LDFLAGS = $(LDFLAGS_$(PROFILE))
 
 # ---- what the fragments fill in ---------------------------------------------
@@ -57,7 +58,7 @@ endef
 $(foreach l,$(LIBS),$(eval $(call lib_rules,$(l))))
 
 # Whoever links the engine links what it computes with.
-with_dsp = $(1) $(if $(filter engine,$(1)),dsp speexdsp kissfft)
+with_dsp = $(1) $(if $(filter engine,$(1)),dsp speexdsp kissfft $(if $(CMSIS_DSP_DIR),cmsisdsp))
 
 define prog_rules
 $(call obj,$($(1).src)): EXTRA := $($(1).flags) -D_GNU_SOURCE

@@ -105,3 +105,8 @@
 #ifndef TW_SCRIPT_LIVE_BYTES
 #define TW_SCRIPT_LIVE_BYTES 512u /* RAM kept per script for live replacement; 0 = none */
 #endif
+
+/* signal processing */
+#ifndef TW_CMSIS_DSP
+#define TW_CMSIS_DSP 0 /* 1: CMSIS-DSP is linked and fills the tables where it can (make CMSIS_DSP_DIR=...) */
+#endif
