@@ -264,6 +264,8 @@ void fade_init(fade_side_t *s, const tw_board_t *real)
     s->board.flush = real->flush != NULL ? side_flush : NULL;
     s->board.read = side_read;
     s->board.write = side_write;
+    s->board.io = real->io != NULL ? side_io : NULL;
+    s->board.flush = real->flush != NULL ? side_flush : NULL;
 }
 
 /* ---- before -------------------------------------------------------------------------------------- */
@@ -324,6 +326,11 @@ tw_err_t fade_check(const fade_side_t *old, const tw_graph_t *og, const fade_sid
     }
     for (uint32_t i = 0; i < now->n; i++) {
         const fade_io_t *io = &now->ios[i], *was = io_of(old, io->hwid, io->tx);
+        const bool driven = was != NULL && (og->ios[was - old->ios].driver != NULL || ng->ios[i].driver != NULL);
+        if (driven) { /* its driver serves one graph at a time */
+            *fault = (tw_fault_t){.err = TW_E_FADE_FORMAT, .at = io->hwid};
+            return TW_E_FADE_FORMAT;
+        }
         if (was != NULL && (was->fmt->raw != io->fmt->raw || was->frame != io->frame ||
                             was->fmt->channels != io->fmt->channels || was->fmt->interleave != io->fmt->interleave ||
                             was->fmt->rate_hz < io->fmt->rate_hz || was->fmt->rate_hz > io->fmt->rate_hz)) {

@@ -31,6 +31,10 @@ typedef enum tw_op {
     OP_ARMED,
     OP_CONFIRM,
     OP_REVERT,
+    OP_SHADOW,
+    OP_SHADOW_SET,
+    OP_SHADOW_READ,
+    OP_SHADOW_DROP,
 } tw_op_t;
 
 /* A command as it lies in the queue; `n` bytes of data follow. */
@@ -86,6 +90,14 @@ typedef struct undo {
     bool recording;
 } undo_t;
 
+/* A shadow and its piece of the pool. */
+typedef struct shadow_slot {
+    tw_shadow_t shadow; /* the engine's while `used` and not `gone` */
+    bool used;          /* control */
+    uint32_t at, bytes; /* in the pool */
+    _Atomic uint32_t gone;
+} shadow_slot_t;
+
 #define TW_ARC_READ_MAX 4096u
 enum { NO_SLOT = -1 };
 /* State of the timed group in bits 1..0; PENDING has its tick above, so that the engine, between looking and taking,
@@ -120,6 +132,8 @@ struct tw_engine {
     _Atomic uint32_t reverts;      /* by themselves: stored after the four above */
     _Atomic uint32_t scripts_done; /* replacements of scripts applied or refused */
     tw_gauge_t state, late, events_lost;
+    shadow_slot_t shadows[TW_MAX_SHADOWS];
+    uint8_t *shadow_pool;
     tw_ring_t replies, events;
     tw_recorder_t *_Atomic recorder; /* control sets it, the engine looks once a tick */
     struct {
@@ -219,6 +233,13 @@ void probe_tap(void *ctx, void *taps, const uint8_t *data, uint32_t bytes);
 void probe_flow(tw_engine_t *e, uint32_t arc, int64_t full);
 /** Run the scripts that fire probes; after a block. */
 void probe_scripts(tw_engine_t *e);
+
+/* engine_shadow.c: engine side */
+void shadow_apply(tw_engine_t *e, const cmd_t *c);
+/** It never began: its graph went. */
+void shadow_refused(tw_engine_t *e, const cmd_t *c);
+/** All of a graph end. */
+void shadow_leave(tw_engine_t *e, tw_graph_t *g);
 
 /* engine_record.c: engine side */
 /** Before commands apply: begin or end what was asked for. */

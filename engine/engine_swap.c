@@ -182,6 +182,7 @@ static void stop_fade(tw_engine_t *e)
     if (e->e.fading) {
         fade_end(&e->slots[0].side, &e->slots[1].side);
         e->e.fading = false;
+        tw_graph_ios_stop(&other(e)->graph);
     }
 }
 
@@ -189,7 +190,11 @@ static void stop_fade(tw_engine_t *e)
 static void become(tw_engine_t *e, int slot, int kept)
 {
     if (e->e.graph != NULL) {
+        shadow_leave(e, e->e.graph);
         silence(e->e.graph);
+        if (!e->e.fading) {
+            tw_graph_ios_stop(e->e.graph);
+        }
     }
     e->e.slot = slot;
     e->e.kept = kept;
@@ -225,8 +230,8 @@ static uint32_t swap(tw_engine_t *e, const cmd_t *c)
     if (blocks != 0) {
         fade_begin(&current(e)->side, &s->side, blocks, s->graph.period_s);
     }
-    become(e, (int)c->a, old != NULL ? 1 - (int)c->a : NO_SLOT);
     e->e.fading = blocks != 0;
+    become(e, (int)c->a, old != NULL ? 1 - (int)c->a : NO_SLOT);
     tw_gauge_set(&e->state, (c->b & OP_SWAP_START) != 0 ? TW_GRAPH_RUNNING : TW_GRAPH_STOPPED);
     if ((c->b & OP_SWAP_CONFIRM) != 0 && old != NULL) {
         e->e.armed = TW_WAITS_SWAP;
@@ -235,8 +240,8 @@ static uint32_t swap(tw_engine_t *e, const cmd_t *c)
     return blocks;
 }
 
-/* The graph one goes back to stood still: what the signal left in the one that runs goes with it, where both are the
- * same. Not when it went wrong: then nothing of it may. */
+/* The graph one goes back to stood still. For a fade, what the signal left in the one that runs goes with it, where
+ * both are the same. Not at once: a gain would glide back. Not when the signal went wrong: then nothing of it may. */
 static void refresh_kept(tw_engine_t *e, bool carry)
 {
     slot_t *now = current(e), *kept = other(e);
@@ -258,7 +263,7 @@ static uint32_t roll_back(tw_engine_t *e, uint32_t blocks, bool carry)
     const int to = e->e.kept, from = e->e.slot;
     slot_t *a = &e->slots[from], *b = &e->slots[to];
     swap_disarm(e);
-    refresh_kept(e, carry);
+    refresh_kept(e, carry && blocks != 0);
     if (e->e.fading && blocks != 0) {
         fade_turn(&b->side, &a->side);
         blocks = b->side.blocks - b->side.done;
@@ -374,6 +379,7 @@ void swap_run_block(tw_engine_t *e)
     }
     if (e->e.fading && !fade_block_done(&other(e)->side, &current(e)->side, e->e.tick)) {
         e->e.fading = false;
+        tw_graph_ios_stop(&other(e)->graph);
         engine_tell_where(e);
     }
 }

@@ -163,7 +163,8 @@ static bool open_engine(daemon_t *d)
                                  .queue_bytes = 4 * MB,
                                  .timed_bytes = MB,
                                  .reply_bytes = MB,
-                                 .graph_bytes = GRAPH_BYTES};
+                                 .graph_bytes = GRAPH_BYTES,
+                                 .shadow_bytes = 4 * MB};
     const size_t need = tw_engine_need(&cfg);
     d->engine_memory = take_memory(need);
     const tw_err_t err =

@@ -36,7 +36,7 @@ $(B)/tests/test_engine_one_context: $(ONE_CONTEXT) $(foreach l,$(ALL_LIBS),$(B)/
 		-lcmocka -lmbedcrypto -ljansson -lm -lpthread
 
 # What runs under ThreadSanitizer too: whatever two threads share.
-TSAN_TESTS := $(filter test_ring test_engine_threads test_phy_tcp,$(UNIT))
+TSAN_TESTS := $(filter test_graph_io test_ring test_engine_threads test_phy_tcp,$(UNIT))
 
 .PHONY: unit-programs tsan-programs fuzz-programs python docs
 unit-programs: $(foreach t,$(UNIT),$(B)/tests/$(t)) $(B)/tests/test_engine_one_context \
@@ -93,7 +93,9 @@ fuzz: ## search with libFuzzer: make fuzz [ONLY=frame] [SECONDS_EACH=300]
 		grep -E 'stat::number_of_executed_units|stat::peak_rss_mb' build/fuzz/work/$$f.log; \
 	done
 
-PROGRAMS += bench_rpc bench_compile bench_engine
+PROGRAMS += bench_rpc bench_compile bench_engine bench_kernels
+bench_kernels.src := tests/bench/bench_kernels.c
+bench_kernels.libs := engine base hosted
 bench_rpc.src := $(addprefix tests/bench/,bench_rpc.c bench_arcs.c bench_link.c)
 bench_rpc.libs := protocol board base hosted
 bench_compile.src := tests/bench/bench_compile.c
@@ -104,5 +106,6 @@ bench_engine.libs := graphc scriptasm board engine base hosted
 bench_engine.ld := -lmbedcrypto
 bench: ## ratios against named peers: make bench [ONLY=rpc_setparam]; also in build/bench.json
 	@tools/setup.sh build
-	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS) bench_rpc bench_compile bench_engine)
-	@$(PYTHON) tests/bench/run_bench.py $(if $(ONLY),--only $(ONLY))
+	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS) bench_rpc bench_compile bench_engine bench_kernels)
+	@$(if $(filter kernels,$(ONLY)),,$(PYTHON) tests/bench/run_bench.py $(if $(ONLY),--only $(ONLY)))
+	@$(if $(filter-out kernels,$(ONLY)),,build/host/bench_kernels)

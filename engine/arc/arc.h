@@ -75,6 +75,7 @@ typedef struct tw_arc {
     uint8_t type;                /* TW_ARC_* */
     bool second;                 /* of two that share: the one behind the node */
     bool special;                /* shares or is pinned: room has a rule of its own */
+    bool pins;                   /* may be pinned while the graph runs */
     bool pinned;                 /* a driver is sending from it: nothing in it may move */
     uint8_t flush;               /* caches: 1 data, 2 descriptor */
     uint8_t underflow, overflow; /* policy codes of the image */

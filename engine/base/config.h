@@ -69,6 +69,9 @@
 #define TW_INLINE_VALUE_MAX 512u /* ParamSet.value and friends [bytes] */
 
 /* engine */
+#ifndef TW_MAX_SHADOWS
+#define TW_MAX_SHADOWS 4u /* doubles of nodes at a time */
+#endif
 #ifndef TW_MAX_NODE_ARCS
 #define TW_MAX_NODE_ARCS (TW_SMALL ? 4u : 16u)
 #endif

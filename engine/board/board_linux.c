@@ -313,6 +313,7 @@ static tw_board_linux_t *make_board(const tw_board_linux_cfg_t *cfg)
     b->board = (tw_board_t){.ctx = b,
                             .platform_id = cfg->platform->id,
                             .services = cfg->platform->services,
+                            .processors = cfg->platform->processors,
                             .ios = b->table,
                             .n_ios = b->n,
                             .read = board_read,

@@ -70,6 +70,7 @@ typedef struct tw_graph_node {
     int16_t script;     /* before and after script, -1 none */
     int16_t own_script; /* code of a script node, -1 none */
     uint16_t pos;       /* place in the schedule: its tw_graph_hot_t */
+    uint8_t flow;       /* bit tw_flow_t: control nodes ask it, see graph_control.c */
     bool failed;        /* its first error was told */
     tw_gauge_t errors;
     tw_gauge_t load_cycles; /* of a block, mean of the last TW_LOAD_BLOCKS */
@@ -132,6 +133,7 @@ typedef struct tw_graph_hot {
     bool plain;  /* stream arcs alone, no high QoS, no script of any kind: runs by the short path */
     bool single; /* plain, one arc in, one out */
     bool timed;  /* in every run */
+    uint8_t key; /* of its level in the schedule: class, then priority; lower first */
     tw_gauge_t runs, cycles_last, cycles_max;
     tw_gauge_t cycles_avg16; /* of about the last 16 runs that were timed, in 1/16 cycle */
 } tw_graph_hot_t;
@@ -170,6 +172,15 @@ typedef struct tw_graph_register {
     tw_gauge_t seq, lo, hi;
 } tw_graph_register_t;
 
+/** Ranges of nodes that may be under flow control at once. */
+#ifndef TW_MAX_FLOWS
+#define TW_MAX_FLOWS 16u
+#endif
+typedef struct tw_graph_flow {
+    uint16_t owner, first, count; /* nodes; first is absolute */
+    uint8_t slot, op;
+} tw_graph_flow_t;
+
 typedef struct tw_graph {
     tw_graph_env_t env;
     const uint8_t *img;
@@ -177,16 +188,22 @@ typedef struct tw_graph {
     tw_format_t *formats;
     tw_graph_node_t *nodes;
     tw_graph_hot_t *hot; /* of each node, in the order they are looked at */
-    uint32_t *awake;     /* a bit for each place in `hot`: may be ready; a clear bit says it is not */
+    tw_gauge_t *awake;   /* a bit for each place in `hot`: may be ready; a clear bit says it is not */
     uint32_t block;      /* blocks begun */
-    bool timing;         /* every run of this block is timed */
+    uint32_t block_start, at, level, level_end; /* cycles; place, level and its end the pass has come to */
+    uint32_t first_end;                         /* of the first level */
+    bool in_block, moved;                       /* a block has begun and not ended; in this pass */
+    uint8_t how;                                /* of the image: tw_run_how_t */
+    struct tw_graph_mp *mp;                     /* several instances, see graph_mp.h; NULL one */
+    bool timing;                                /* every run of this block is timed */
     tw_arc_t *arcs;
     tw_graph_io_t *ios;
     tw_graph_script_t *scripts;
     uint8_t **banks;  /* base of each bank, in the image's order */
     uint8_t *scratch; /* a frame nobody wants */
     tw_services_t svc;
-    uint32_t current; /* node being called: whose script runs */
+    struct tw_shadow *shadows; /* doubles of nodes (graph_shadow.h), NULL none */
+    uint32_t current;          /* node being called: whose script runs */
     tw_script_ctx_t *script_ctx;
     uint8_t *script_scratch; /* memory scripts share; NULL when none does */
     tw_script_host_t script_host;
@@ -195,6 +212,11 @@ typedef struct tw_graph {
     tw_fault_t node_fault; /* first node that failed, and how */
     uint8_t debug_fields;
     bool in_script;
+    /* flow control */
+    tw_graph_flow_t flows[TW_MAX_FLOWS];
+    uint32_t n_flows;
+    uint8_t use_case, reload; /* reload: 0 nothing, 1 warm, 2 cold RESET behind this block */
+    bool looping;
     /* debug tasks of arcs */
     tw_graph_register_t *registers;
     uint32_t n_registers, rewinds; /* arcs that are played again */
@@ -236,8 +258,26 @@ tw_err_t tw_graph_io_ack(tw_graph_t *g, uint32_t io, const void *data, uint32_t 
  */
 tw_err_t tw_graph_set_io(tw_graph_t *g, uint32_t io, const uint32_t settings[3]);
 
-/** Run one block: IOs in, nodes until nothing is ready, IOs out. */
+/** When tw_graph_run() comes back: the codes of `scheduler_return` (S0:L219). */
+typedef enum tw_run_how {
+    TW_RUN_IMAGE = 0,   /* as the image says */
+    TW_RUN_NODE = 1,    /* after each node */
+    TW_RUN_PARSE = 2,   /* after one pass over the nodes */
+    TW_RUN_STARVED = 3, /* when nothing is ready any more: the block has ended */
+} tw_run_how_t;
+
+/**
+ * Run one block: IOs in, nodes until nothing is ready, IOs out.
+ *
+ * Nodes are looked at by class (node_map_rtos: 1 low latency; 0 any and 2 middle; 3 background), in a class by
+ * priority (15 first), then by number. Those of a later class or priority run when no earlier one is ready, and
+ * after each of them the earlier ones are asked again.
+ */
 void tw_graph_block(tw_graph_t *g, uint64_t tick);
+/** The same in parts: begin, then run until it returns false. One instance only. */
+void tw_graph_begin(tw_graph_t *g, uint64_t tick);
+/** @return true: the block goes on with the next call; false: it has ended, or none was begun */
+bool tw_graph_run(tw_graph_t *g, tw_run_how_t how);
 
 /** SET / READ a parameter between two blocks. The value was checked. */
 tw_err_t tw_graph_set_param(tw_graph_t *g, uint32_t node, uint32_t tag, const uint8_t *value, uint32_t bytes);

@@ -152,7 +152,12 @@ static uint32_t same_arc(const tw_graph_carry_t *c, const tw_graph_t *from, cons
     if (f == TW_CARRY_NEW || f != arc_at(c, from, to, e.to, e.to_port, io)) {
         return TW_CARRY_NEW;
     }
-    const bool same = from->arcs[f].size == to->arcs[t].size &&
+    const tw_arc_t *a = &from->arcs[f], *b = &to->arcs[t];
+    if (a->type != b->type || a->type == TW_ARC_CONSTANT || a->cap != b->cap || a->shares != NULL ||
+        b->shares != NULL) {
+        return TW_CARRY_NEW; /* constants are the image's; two arcs in one buffer are empty between blocks */
+    }
+    const bool same = a->size == b->size &&
                       tw_format_same(&from->formats[tw_graph_arc_format(from, f, false)],
                                      &to->formats[tw_graph_arc_format(to, t, false)]) &&
                       tw_format_same(&from->formats[tw_graph_arc_format(from, f, true)],
@@ -220,7 +225,10 @@ static void carry_memory(const tw_graph_t *from, uint32_t f, tw_graph_t *to, uin
 static void carry_arc(const tw_arc_t *from, tw_arc_t *to)
 {
     const uint32_t read = tw_gauge_get(&from->read), write = tw_gauge_get(&from->write);
-    memcpy(to->buf + read, from->buf + read, write - read);
+    if (from->special || to->special) {
+        return; /* a driver holds it */
+    }
+    memcpy(to->buf, from->buf, from->size);
     tw_gauge_set(&to->read, read);
     tw_gauge_set(&to->write, write);
     to->stamp_us = from->stamp_us;

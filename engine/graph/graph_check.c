@@ -137,7 +137,7 @@ static tw_err_t check_platform(const check_t *c)
     if (platform != 0 && platform != c->board->platform_id) {
         return check_refuse(c, TW_E_IMG_PLATFORM, 0, 4u * TW_W_PLATFORM);
     }
-    if ((tw_img_word(c->img, 0, TW_W_PROCESSORS) & 1u) == 0) {
+    if ((tw_img_word(c->img, 0, TW_W_PROCESSORS) & tw_board_processors(c->board)) == 0) {
         return check_refuse(c, TW_E_IMG_PLATFORM, 0, 4u * TW_W_PROCESSORS);
     }
     if ((services & ~c->board->services) != 0) {

@@ -1,10 +1,7 @@
 /* graph_check_nodes.c - node records, their memory and their boot parameters. */
 #include "engine/graph/graph_priv.h"
 
-/* Our processor number in a multi-processor graph, and what it can execute (0: anything). */
-#ifndef TW_PROCESSOR
-#define TW_PROCESSOR 1u
-#endif
+/* What our processors can execute (0: anything). */
 #ifndef TW_ARCH
 #define TW_ARCH 0u
 #endif
@@ -46,7 +43,7 @@ static tw_err_t check_installed(const check_t *c, uint32_t at)
         return check_refuse(c, TW_E_IMG_NODE_VERSION, SEC(NODES), at + 12);
     }
     const bool arch_ok = arch == 0 || arch == ARCH_SCRIPT || TW_ARCH == 0u || arch == TW_ARCH;
-    if ((proc != 0 && proc != TW_PROCESSOR) || !arch_ok) {
+    if ((proc != 0 && (tw_board_processors(c->board) >> (proc - 1) & 1u) == 0) || !arch_ok) {
         return check_refuse(c, TW_E_IMG_NODE_ARCH, SEC(NODES), at);
     }
     if ((d->services & ~c->board->services) != 0) {
@@ -154,10 +151,19 @@ static uint32_t bank_align(const check_t *c, uint32_t vid)
  * be copied from is kept free, at the same offset of its home bank. */
 #define SWAP_COPY (TW_SMALL ? 0u : 1u)
 
+/* Blocks of nodes that never run at once: one processor, one class. A node that several may run is alone. */
+static uint32_t thread_of(const check_t *c, uint32_t record)
+{
+    const uint32_t n0 = tw_img_word(c->img, record, 0),
+                   allowed = TW_SMALL ? 1u : tw_img_word(c->img, 0, TW_W_PROCESSORS);
+    const uint32_t proc = tw_bits(n0, TW_N0_PROC);
+    return proc == 0 && (allowed & (allowed - 1)) != 0 ? 64u + record : proc << 2 | tw_bits(n0, TW_N0_RTOS);
+}
+
 static tw_err_t check_block(const check_t *c, spans_t *s, uint32_t record, uint32_t m)
 {
     const tw_img_node_parts_t p = tw_img_node_parts(c->img, record);
-    const uint32_t n0 = tw_img_word(c->img, record, 0), at = p.blocks_at + 4u * TW_NODE_BLOCK_WORDS * m;
+    const uint32_t at = p.blocks_at + 4u * TW_NODE_BLOCK_WORDS * m;
     const uint32_t w = tw_img_word(c->img, at, 0), offset = tw_img_word(c->img, at, 1),
                    bytes = tw_img_word(c->img, at, 2);
     const uint32_t type = tw_bits(w, TW_NB_TYPE), vid = tw_bits(w, TW_NB_VID), swap = tw_bits(w, TW_NB_SWAP);
@@ -175,11 +181,8 @@ static tw_err_t check_block(const check_t *c, spans_t *s, uint32_t record, uint3
             return check_refuse(c, TW_E_IMG_MEM, SEC(NODES), at);
         }
     }
-    span_t span = {.at = offset,
-                   .where = at,
-                   .section = SEC(NODES),
-                   .working = working,
-                   .thread = tw_bits(n0, TW_N0_PROC) << 2 | tw_bits(n0, TW_N0_RTOS)};
+    span_t span = {
+        .at = offset, .where = at, .section = SEC(NODES), .working = working, .thread = thread_of(c, record)};
     TW_TRY(add_span(c, s, &span, vid, bytes));
     return TW_SMALL || swap == 0 ? TW_OK : add_span(c, s, &span, tw_bits(w, TW_NB_HOME), bytes);
 }

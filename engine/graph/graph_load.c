@@ -39,7 +39,7 @@ static bool take_tables(tw_graph_t *g, taker_t *t, tw_graph_ref_t **refs)
     g->formats = TAKE(t, tw_format_t, g->n_formats);
     g->nodes = TAKE(t, tw_graph_node_t, g->n_nodes);
     g->hot = take(t, g->n_nodes, sizeof(tw_graph_hot_t), TW_HOT_ALIGN);
-    g->awake = TAKE(t, uint32_t, sched_words(g->n_nodes));
+    g->awake = TAKE(t, tw_gauge_t, sched_words(g->n_nodes));
     *refs = TAKE(t, tw_graph_ref_t, ref_count(g->img, g->n_nodes));
     g->arcs = TAKE(t, tw_arc_t, g->n_arcs);
     g->ios = TAKE(t, tw_graph_io_t, g->n_ios);
@@ -224,6 +224,7 @@ static bool take_drivers(tw_graph_t *g, taker_t *t)
             const uint32_t at = tw_img_record(g->img, TW_SEC_IOS, i, TW_IO_WORDS), bytes = tw_img_word(g->img, at, 7);
             memset(io->driver, 0, sizeof *io->driver);
             io->driver->home = io->arc->buf;
+            io->arc->pins = io->tx && !io->copy;
             io->driver->servant = tw_bits(tw_img_word(g->img, at, 0), TW_I0_SERVANT) != 0;
             if (bytes >= io->frame) {
                 const int bank = img_bank(g->img, tw_bits(tw_img_word(g->img, at, 5), TW_I5_VID));
@@ -398,6 +399,8 @@ static void fill_reset(const tw_graph_t *g, const tw_graph_node_t *n, const tw_i
     }
     for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx; i++) {
         r->fmt[i] = &g->formats[img_ref_format(g->img, p, i)];
+        r->hqos |= (uint16_t)(n->refs[i].hqos << i);
+        r->lock |= (uint16_t)(n->refs[i].lock << i);
     }
 }
 
@@ -445,6 +448,8 @@ void tw_graph_restart(tw_graph_t *g, uint8_t *scratch, uint32_t value_bytes)
 
 void tw_graph_reset(tw_graph_t *g, bool warm)
 {
+    control_reset(g);
+    g->use_case = warm ? g->use_case : 0;
     driver_reset(g);
     task_reset(g);
     for (uint32_t i = 0; i < g->n_arcs; i++) {
@@ -484,6 +489,7 @@ tw_err_t tw_graph_load(tw_graph_t *g, const uint8_t *img, const tw_graph_env_t *
     g->n_scripts = n.scripts;
     g->n_formats = n.formats;
     g->n_banks = n.banks;
+    g->how = (uint8_t)tw_bits(tw_img_word(img, 0, TW_W_CONTROL), TW_W7_RETURN);
     g->debug_fields = (uint8_t)tw_bits(tw_img_word(img, 0, TW_W_CONTROL), TW_W7_DEBUG_SCRIPT);
     taker_t t = {.arena = arena};
     if (!take_all(g, &t)) {
@@ -497,6 +503,7 @@ tw_err_t tw_graph_load(tw_graph_t *g, const uint8_t *img, const tw_graph_env_t *
     g->svc.port = env->port;
     g->svc.mask = env->board->services;
     g->svc.run_script = script_call_node;
+    control_init(g);
     script_init(g);
     tw_graph_reset(g, false);
     if (g->node_fault.err != TW_OK) {

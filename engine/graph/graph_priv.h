@@ -131,6 +131,15 @@ bool node_ready(tw_graph_t *g, const tw_graph_hot_t *h);
 /** Run a ready node with all that belongs to it: scripts, reruns. @return bytes moved */
 uint32_t node_run(tw_graph_t *g, tw_graph_hot_t *h);
 
+/* graph_control.c: flow control by nodes */
+void control_init(tw_graph_t *g);
+/** Nothing is under control; the use case stays. */
+void control_reset(tw_graph_t *g);
+/** A node's hot record was made anew: put it under control again. */
+void control_bind(tw_graph_t *g, uint32_t node);
+/** What was asked for the end of the block. */
+void control_end_block(tw_graph_t *g);
+
 /* graph_sched.c: which node next */
 /** Places in the schedule, everybody awake; tables are taken, nodes and arcs decoded. */
 void sched_init(tw_graph_t *g);
@@ -138,25 +147,47 @@ static inline uint32_t sched_words(uint32_t nodes)
 {
     return (nodes + 31) / 32;
 }
-/** The node at this place may be ready now. */
-static inline void sched_wake(tw_graph_t *g, uint32_t pos)
+/** The node at this place may be ready now; one instance. */
+static inline void sched_wake_alone(tw_graph_t *g, uint32_t pos)
 {
     if (pos != TW_ARC_NOBODY) {
-        g->awake[pos / 32] |= 1u << pos % 32;
+        tw_gauge_t *w = &g->awake[pos / 32];
+        tw_gauge_set(w, tw_gauge_get(w) | 1u << pos % 32);
     }
 }
-/** Data of an arc were used: its producer goes on, if that is what it waits for. */
+/** Several instances: what was written before is seen by whoever takes the bit. */
+static inline void sched_wake_shared(tw_graph_t *g, uint32_t pos)
+{
+    if (pos != TW_ARC_NOBODY) {
+        atomic_fetch_or_explicit(&g->awake[pos / 32], 1u << pos % 32, memory_order_acq_rel);
+    }
+}
+static inline void sched_wake(tw_graph_t *g, uint32_t pos)
+{
+    if (g->mp != NULL) {
+        sched_wake_shared(g, pos);
+    } else {
+        sched_wake_alone(g, pos);
+    }
+}
+/** Data of an arc were used: its producer goes on, if that is what it waits for. Among several instances it is
+ *  always woken: its word and ours could miss one another. */
 static inline void sched_consumed(tw_graph_t *g, tw_arc_t *a)
 {
-    if (a->blocked) {
+    if (g->mp != NULL) {
+        sched_wake_shared(g, a->from);
+    } else if (a->blocked) {
         a->blocked = false;
-        sched_wake(g, a->from);
+        sched_wake_alone(g, a->from);
     }
     if (a->shares != NULL && a->shares->blocked) {
         a->shares->blocked = false;
         sched_wake(g, a->shares->from);
     }
 }
+/** Begin of a block on every way: counters, IOs in. End: loads. */
+void sched_begin(tw_graph_t *g, uint64_t tick);
+void sched_end(tw_graph_t *g);
 /* debug_script_fields, and what script 0 finds in r0 */
 enum { DBG_BEFORE = 1, DBG_AFTER = 2, DBG_LOOP = 4, DBG_START = 8, DBG_RETURN = 16 };
 void sched_debug_script(tw_graph_t *g, uint32_t bit);

@@ -7,6 +7,7 @@
  * little moves costs little, and the order of runs is that of looking at every node in every pass.
  */
 #include "engine/graph/graph_priv.h"
+#include "engine/graph/graph_shadow.h"
 
 void sched_debug_script(tw_graph_t *g, uint32_t bit)
 {
@@ -16,12 +17,14 @@ void sched_debug_script(tw_graph_t *g, uint32_t bit)
     }
 }
 
+enum { KEYS = 48 };
+
 /* ---- the schedule ------------------------------------------------------------- */
 
 /* Nothing about the arc needs a rule of its own: data in a row, ready by the frame. */
 static bool ordinary(const tw_arc_t *a)
 {
-    return a->type < TW_ARC_MODULO && a->shares == NULL && a->flush == 0 && a->in_ready == a->in_frame &&
+    return a->type < TW_ARC_MODULO && a->shares == NULL && !a->pins && a->flush == 0 && a->in_ready == a->in_frame &&
            a->out_ready == a->out_frame;
 }
 
@@ -34,26 +37,70 @@ static bool plain(const tw_graph_t *g, const tw_graph_node_t *n)
     return all && n->hqos == 0 && n->script < 0 && n->own_script < 0;
 }
 
+static bool has_shadow(const tw_graph_t *g, uint32_t node)
+{
+    const tw_shadow_t *s = g->shadows;
+    while (s != NULL && s->node != node) {
+        s = s->next;
+    }
+    return s != NULL;
+}
+
 void tw_graph_bind(tw_graph_t *g, uint32_t node)
 {
     const tw_graph_node_t *n = &g->nodes[node];
     tw_graph_hot_t *h = &g->hot[n->pos];
     h->run = n->desc->run;
     h->inst = n->inst;
-    h->plain = plain(g, n);
+    h->plain = plain(g, n) && !has_shadow(g, node);
     h->single = h->plain && n->rx == 1 && n->tx == 1;
     h->in = h->single ? &g->arcs[n->refs[0].arc] : NULL;
     h->out = h->single ? &g->arcs[n->refs[1].arc] : NULL;
+    control_bind(g, node);
+}
+
+/* Class and priority in one number, what runs first lowest. A node of any class is one of the middle. */
+static uint8_t key_of(const tw_graph_t *g, const tw_graph_node_t *n)
+{
+    static const uint8_t rank[4] = {1, 0, 1, 2};
+    const uint32_t rtos = tw_bits(tw_img_word(g->img, n->record, 0), TW_N0_RTOS);
+    return (uint8_t)(16u * rank[rtos] + 15u - tw_bits(tw_img_word(g->img, n->record, 1), TW_N1_PRIORITY));
+}
+
+/* Places by key, then by number: counted, so the schedule of any graph is made in two looks at its nodes. */
+static void place_nodes(tw_graph_t *g)
+{
+    uint32_t next[KEYS + 1] = {0};
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        next[key_of(g, &g->nodes[i]) + 1]++;
+    }
+    for (uint32_t k = 0; k < KEYS; k++) {
+        next[k + 1] += next[k];
+    }
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        g->nodes[i].pos = (uint16_t)next[key_of(g, &g->nodes[i])]++;
+    }
+}
+
+static uint32_t end_of_level(const tw_graph_t *g, uint32_t begin)
+{
+    uint32_t end = begin;
+    while (end < g->n_nodes && g->hot[end].key == g->hot[begin].key) {
+        end++;
+    }
+    return end;
 }
 
 void sched_init(tw_graph_t *g)
 {
+    place_nodes(g);
     for (uint32_t i = 0; i < g->n_nodes; i++) {
-        tw_graph_node_t *n = &g->nodes[i];
-        n->pos = (uint16_t)i;
-        g->hot[i] = (tw_graph_hot_t){.node = (uint16_t)i, .command = TW_CMD_RUN | n->command, .reruns = n->reruns};
+        const tw_graph_node_t *n = &g->nodes[i];
+        g->hot[n->pos] = (tw_graph_hot_t){
+            .node = (uint16_t)i, .command = TW_CMD_RUN | n->command, .reruns = n->reruns, .key = key_of(g, n)};
         tw_graph_bind(g, i);
     }
+    g->first_end = end_of_level(g, 0);
     for (uint32_t i = 0; i < g->n_arcs; i++) {
         const tw_img_ends_t e = tw_img_ends(g->img, i);
         g->arcs[i].from = e.from == TW_IMG_IO ? (uint16_t)TW_ARC_NOBODY : g->nodes[e.from].pos;
@@ -221,7 +268,7 @@ static inline void end_single(tw_graph_t *g, const tw_graph_hot_t *h, uint32_t u
     } else if (made != 0) {
         tw_arc_advance(out, made);
         out->stamp_us = g->now_us;
-        sched_wake(g, out->to);
+        sched_wake_alone(g, out->to);
     }
 }
 
@@ -295,31 +342,78 @@ static inline bool serve(tw_graph_t *g, tw_graph_hot_t *h, bool short_path, uint
     return true;
 }
 
-/* Bits that are set behind the place the pass has come to are of this pass, others of the next. @return something
- * moved */
-static bool pass(tw_graph_t *g)
+static uint32_t awake_from(const tw_graph_t *g, uint32_t at, uint32_t end)
 {
-    const bool short_path = (g->debug_fields & (DBG_BEFORE | DBG_AFTER)) == 0;
-    const uint32_t words = sched_words(g->n_nodes);
-    bool any = false;
-    for (uint32_t w = 0; w < words; w++) {
-        uint32_t ahead = UINT32_MAX;
-        while ((g->awake[w] & ahead) != 0) {
-            const uint32_t bit = tw_low_bit(g->awake[w] & ahead);
-            uint32_t moved = 0;
-            ahead = UINT32_MAX << bit << 1;
-            if (!serve(g, &g->hot[32 * w + bit], short_path, &moved)) {
-                g->awake[w] &= ~(1u << bit);
-            }
-            any |= moved != 0;
+    for (uint32_t w = at / 32; 32 * w < end; w++) {
+        uint32_t bits = tw_gauge_get(&g->awake[w]);
+        bits &= w == at / 32 ? UINT32_MAX << at % 32 : UINT32_MAX;
+        if (bits != 0) {
+            return tw_min_u32(32 * w + tw_low_bit(bits), end);
         }
     }
-    return any;
+    return end;
 }
 
-static void begin_block(tw_graph_t *g, uint64_t tick)
+static void sleep_at(tw_graph_t *g, uint32_t pos)
 {
-    const uint32_t words = sched_words(g->n_nodes);
+    tw_gauge_t *w = &g->awake[pos / 32];
+    tw_gauge_set(w, tw_gauge_get(w) & ~(1u << pos % 32));
+}
+
+/* From g->at to the end of the level. Bits that are set behind the place the pass has come to are of this pass, others
+ * of the next. @return true: it was left early, g->at is where it goes on */
+static bool pass(tw_graph_t *g, bool one_node)
+{
+    const bool short_path = (g->debug_fields & (DBG_BEFORE | DBG_AFTER)) == 0;
+    const uint32_t begin = g->level, end = g->level_end;
+    uint32_t all = 0;
+    bool early = false;
+    for (uint32_t at = awake_from(g, g->at, end); at < end && !early; at = awake_from(g, at + 1, end)) {
+        uint32_t moved = 0;
+        const bool again = serve(g, &g->hot[at], short_path, &moved);
+        if (!again) {
+            sleep_at(g, at);
+        }
+        all |= moved;
+        g->at = at + 1;
+        early = (one_node && (again || moved != 0)) || (begin != 0 && awake_from(g, 0, begin) < begin);
+    }
+    g->moved |= all != 0;
+    return early;
+}
+
+/* The level that begins at this place: nodes of one key. */
+static void enter_level(tw_graph_t *g, uint32_t begin)
+{
+    g->level = g->at = begin;
+    g->level_end = begin == 0 ? g->first_end : end_of_level(g, begin);
+    g->moved = false;
+}
+
+/* A pass has come to its end. Nodes of this level that ran and moved nothing have had their turn: those of later
+ * levels are not to wait for them. @return false: nothing is ready any more */
+static bool next_pass(tw_graph_t *g)
+{
+    /* after each pass: an output arc of one frame must not hold up a block of several */
+    g->moved |= flow_ios_out(g);
+    sched_debug_script(g, DBG_LOOP);
+    if (g->moved) {
+        enter_level(g, 0);
+        return true;
+    }
+    if (g->level_end == g->n_nodes) {
+        return false;
+    }
+    for (uint32_t at = g->level; at < g->level_end; at++) {
+        sleep_at(g, at);
+    }
+    enter_level(g, g->level_end);
+    return true;
+}
+
+void sched_begin(tw_graph_t *g, uint64_t tick)
+{
+    g->block_start = g->env.port->cycles(g->env.port->ctx);
     g->tick = tick;
     g->now_us = g->env.port->now_us(g->env.port->ctx);
     g->block++;
@@ -327,29 +421,55 @@ static void begin_block(tw_graph_t *g, uint64_t tick)
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         g->hot[i].block_runs = 0;
     }
-    for (uint32_t w = 0; w < words; w++) {
-        g->awake[w] = UINT32_MAX;
+    for (uint32_t at = 0; at < g->n_nodes; at += 32) {
+        const uint32_t n = g->n_nodes - at;
+        tw_gauge_set(&g->awake[at / 32], n < 32 ? (1u << n) - 1 : UINT32_MAX);
     }
-    if (g->n_nodes % 32 != 0) {
-        g->awake[words - 1] = (1u << g->n_nodes % 32) - 1;
+    sched_debug_script(g, DBG_START);
+    task_block(g);
+    flow_ios_in(g);
+}
+
+void sched_end(tw_graph_t *g)
+{
+    sched_debug_script(g, DBG_RETURN);
+    control_end_block(g);
+    tell_loads(g);
+    smooth(&g->load_cycles, g->env.port->cycles(g->env.port->ctx) - g->block_start);
+}
+
+void tw_graph_begin(tw_graph_t *g, uint64_t tick)
+{
+    sched_begin(g, tick);
+    enter_level(g, 0);
+    g->in_block = true;
+}
+
+bool tw_graph_run(tw_graph_t *g, tw_run_how_t how)
+{
+    const tw_run_how_t when = how == TW_RUN_IMAGE ? (tw_run_how_t)g->how : how;
+    while (g->in_block) {
+        if (pass(g, when == TW_RUN_NODE)) {
+            if (awake_from(g, 0, g->level) < g->level) {
+                enter_level(g, 0);
+            }
+            if (when == TW_RUN_NODE) {
+                return true;
+            }
+            continue;
+        }
+        g->in_block = next_pass(g);
+        if (!g->in_block) {
+            sched_end(g);
+        } else if (when == TW_RUN_PARSE) {
+            return true;
+        }
     }
+    return false;
 }
 
 void tw_graph_block(tw_graph_t *g, uint64_t tick)
 {
-    const uint32_t start = g->env.port->cycles(g->env.port->ctx);
-    begin_block(g, tick);
-    sched_debug_script(g, DBG_START);
-    task_block(g);
-    flow_ios_in(g);
-    bool moved = true;
-    while (moved) {
-        moved = pass(g);
-        /* after each pass: an output arc of one frame must not hold up a block of several */
-        moved |= flow_ios_out(g);
-        sched_debug_script(g, DBG_LOOP);
-    }
-    sched_debug_script(g, DBG_RETURN);
-    tell_loads(g);
-    smooth(&g->load_cycles, g->env.port->cycles(g->env.port->ctx) - start);
+    tw_graph_begin(g, tick);
+    (void)tw_graph_run(g, TW_RUN_STARVED);
 }

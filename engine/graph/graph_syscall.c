@@ -145,6 +145,7 @@ static uint32_t arc_call(tw_graph_t *g, int64_t op, int64_t index, tw_script_ctx
     case ARC_CLEAR:
         tw_arc_clear(&g->arcs[arc]);
         sched_consumed(g, &g->arcs[arc]);
+        sched_consumed(g, &g->arcs[arc]);
         return 0;
     case ARC_TIME:
         tw_script_set_int(s, 1, TW_T_U64, (int64_t)g->arcs[arc].stamp_us);

@@ -256,7 +256,7 @@ bool task_take(tw_graph_t *g, tw_arena_t *arena, uint64_t *missing)
             *t = (struct tw_arc_task){.cmd = cmd & 15u, .forget = (uint8_t)(cmd >> 4), .reg = reg};
             if (t->cmd == TASK_REWIND) { /* what it held stays where it is, and nothing is written over it */
                 g->rewinds++;
-                g->arcs[i].pinned = g->arcs[i].special = true;
+                g->arcs[i].pins = g->arcs[i].pinned = g->arcs[i].special = true;
             }
             g->arcs[i].task = t++;
         }

@@ -66,6 +66,8 @@ typedef struct tw_node_reset {
                                                  arcs (producer format) */
     uint8_t rx, tx;
     int16_t script; /* id of the node's script, -1 none */
+    uint16_t hqos;  /* bit i: fmt[i]'s arc is one of high quality of service */
+    uint16_t lock;  /* bit i: its arc is a lock and carries nothing */
 } tw_node_reset_t;
 
 /** state values a RUN may leave */
@@ -192,6 +194,9 @@ typedef struct tw_node_desc {
      */
     tw_err_t (*memreq)(const tw_format_t *const *fmt, uint32_t rx, uint32_t tx, uint32_t *extra, uint32_t *arc);
     uint64_t presets; /* bit p: preset p exists */
+    /** True for a type that makes up for missing input itself: beside its high QoS arcs it gets what there is, perhaps
+     *  nothing, and the scheduler conceals nothing. */
+    bool conceals;
     /** 1: with one arc in and one out, of equal frames, both may be one buffer: RUN gets one pointer twice and takes
      *  as many bytes as it gives, each sample read before its place is written. */
     uint8_t in_place;
@@ -205,7 +210,8 @@ const tw_node_desc_t *tw_node_find(uint32_t hash);
 /**
  * Check one value against the node type's table: index, type, size, range of each element, then
  * `validate`. `type` 0 = not given; S16 and Q15 are one type here. A value for index 256 may end early
- * at the end of any parameter: the following ones keep what they have.
+ * at the end of any parameter: the following ones keep what they have (of a type whose parameters are a list, the
+ * block is the whole list, and its head says so).
  * @return TW_OK or PARAM_INDEX, PARAM_TYPE, PARAM_SIZE, PARAM_RANGE (NaN included),
  *         PARAM_READ_ONLY, PARAM_UNSTABLE; fault->at = parameter index. Changes nothing.
  */
@@ -213,6 +219,47 @@ tw_err_t tw_param_check(const tw_node_desc_t *d, const tw_format_t *fmt, uint32_
                         const uint8_t *value, uint32_t bytes, tw_fault_t *fault);
 /** Bytes of parameter `index` (256 = all), or 0 when there is none. */
 uint32_t tw_param_bytes(const tw_node_desc_t *d, const tw_format_t *fmt, uint32_t index);
+
+/* ---- flow control: what a node may ask of the scheduler of its graph -------------------------------------
+ * Of graph_control.c, for node_graph_control.c. "Next nodes" stand behind the calling node in the graph's list: `first`
+ * 1 is the one right behind it. Engine thread, inside the RUN of the calling node. */
+typedef enum tw_flow {
+    TW_FLOW_NONE = 0,
+    TW_FLOW_LOCK = 1,   /* they follow one another on the processor that runs the calling node, nothing else between */
+    TW_FLOW_BYPASS = 2, /* they are not called: what comes in at one arc goes out at the other, when both have one
+                           format; a node of other arcs rests as with SKIP */
+    TW_FLOW_SKIP = 3,   /* they do not run: their input waits, and its arcs' policies act */
+} tw_flow_t;
+
+/** One parameter to be SET, index 256 for all. */
+typedef struct tw_steer_set {
+    uint32_t node, tag, bytes;
+    const uint8_t *value;
+} tw_steer_set_t;
+
+enum { TW_USE_CASES = 32 };
+typedef struct tw_steer {
+    /**
+     * Put `count` next nodes under `op` until the calling node says otherwise for this `slot` (0 or 1) or the graph is
+     * RESET. Several callers on one node: it is skipped when one of them says so, else bypassed when one says so.
+     * @return TW_OK; PARAM_MATCH: not that many nodes; BUSY: more than TW_MAX_FLOWS at once; nothing changed then
+     */
+    tw_err_t (*flow)(void *ctx, uint32_t slot, tw_flow_t op, uint32_t first, uint32_t count);
+    /**
+     * Run the next nodes now, in order, each that is ready; again and again until nothing moves, `times` at most.
+     * They still have their turn in this block.
+     * @return TW_OK, PARAM_MATCH; BUSY: inside such a loop
+     */
+    tw_err_t (*loop)(void *ctx, uint32_t count, uint32_t times);
+    /** Use case of the graph, 0 after a cold RESET; `change` >= 0 makes it that one. @return the one in force */
+    uint32_t (*use_case)(void *ctx, int32_t change);
+    /** All of them or none. @return TW_OK or the first refusal; *bad = which, fault->at as of tw_param_check() */
+    tw_err_t (*set)(void *ctx, const tw_steer_set_t *sets, uint32_t n, uint32_t *bad, tw_fault_t *fault);
+    /** @param bytes  in: room, out: the value's. @return TW_OK, PARAM_NODE, PARAM_INDEX, PARAM_SIZE */
+    tw_err_t (*get)(void *ctx, uint32_t node, uint32_t tag, uint8_t *value, uint32_t *bytes);
+    /** Behind this block: 0 a warm RESET of the graph, 1 a cold one; 2..255 told to the application as an event. */
+    void (*reload)(void *ctx, uint32_t kind);
+} tw_steer_t;
 
 /* ---- services offered to nodes (platform table) -------------------------- */
 typedef struct tw_services {
@@ -225,5 +272,9 @@ typedef struct tw_services {
     /** Run script node `script` with phase 1 (RUN) or 0 (RESET); script nodes only. */
     uint32_t (*run_script)(void *ctx, uint32_t script, uint32_t phase);
     const struct tw_library *lib; /* math, transforms, conversion, audio: services.h */
-    const struct tw_port *port;   /* whose clock lib's time functions read; NULL none */
+    /** As biquad_f32 for `channels` interleaved ones, n samples each; channel c has its state at state + c * apart. */
+    void (*biquad_f32_channels)(const float *coef5, unsigned stages, float *state, uint32_t apart, const float *in,
+                                float *out, uint32_t n, uint32_t channels);
+    const struct tw_port *port; /* whose clock lib's time functions read; NULL none */
+    const tw_steer_t *control;  /* of the graph, with `ctx`; NULL none */
 } tw_services_t;

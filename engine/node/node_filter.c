@@ -348,6 +348,22 @@ static uint32_t take_wanted(filter_t *f)
 }
 
 #if TW_NODE_FP32
+/* Interleaved and not delayed: the kernel of channels side by side. Their state lies CHANNEL_BYTES apart. */
+static void side_by_side(filter_t *f, const float *in, float *out, uint32_t n)
+{
+    const uint32_t channels = f->shape.channels, fresh = tw_min_u32(n, HISTORY);
+    const uint32_t first = n >= RING ? 0 : f->oldest;
+    for (uint32_t c = 0; c < channels; c++) {
+        float *history = (float *)(void *)history_of(f, c);
+        for (uint32_t i = 0; i < fresh; i++) {
+            history[(first + i) % RING] = in[(size_t)(n - fresh + i) * channels + c];
+        }
+    }
+    move_oldest(f, n);
+    f->svc->biquad_f32_channels(&f->live.coef.f32[0][0], f->live.stages, (float *)(void *)state_of(f, 0),
+                                CHANNEL_BYTES(4) / 4, in, out, n, channels);
+}
+
 /* One channel of FP32, not delayed, nothing new: the case that has to cost nothing beside its kernel. */
 static inline void run_mono(filter_t *f, tw_xdm_t *data)
 {
@@ -368,6 +384,13 @@ static uint32_t run(filter_t *f, tw_xdm_t *data)
     const uint32_t n = tw_shape_instants(s, tw_min_u32(data[0].bytes, data[1].bytes));
     const uint32_t step = tw_shape_step(s);
     const bool straight = (HISTORY == 0 && TW_MAX_CHANNELS == 1u) || (step == 1 && f->live.delay == 0);
+#if TW_NODE_FP32
+    if (step > 1 && f->live.delay == 0 && s->raw == TW_RAW_FP32 && f->svc->biquad_f32_channels != NULL) {
+        side_by_side(f, data[0].ptr, data[1].ptr, n);
+        data[0].bytes = data[1].bytes = tw_shape_bytes(s, n);
+        return result;
+    }
+#endif
     for (uint32_t t = 0, len = 0; t < n; t += len) {
         len = tw_shape_run(s, t, n);
         len = straight ? len : tw_min_u32(len, CHUNK);

@@ -181,10 +181,19 @@ uint32_t tw_param_put(const tw_param_store_t *s, void *values, uint32_t tag, con
         if ((tag == TW_TAG_ALL ? tw_param_in_all(p) : p->index == tag) && row_bytes(p) <= data->bytes - at) {
             move_row(p, (uint8_t *)values + s->at[i], wire + at, false);
             at += row_bytes(p);
-            given |= 1u << i;
+            given |= 1u << tw_min_u32(i, 31);
         }
     }
     return given;
+}
+
+uint32_t tw_param_rows_given(const tw_param_store_t *s, uint32_t bytes)
+{
+    uint32_t i = 0;
+    for (uint32_t at = 0; i < s->n && at < bytes; i++) {
+        at += tw_param_in_all(&s->rows[i]) ? row_bytes(&s->rows[i]) : 0;
+    }
+    return i;
 }
 
 static uint32_t store_bytes(const tw_param_store_t *s, uint32_t tag)

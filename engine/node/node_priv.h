@@ -10,9 +10,11 @@
 #include "engine/node/nodes.def"
 
 /* Codes of units.def that parameter tables use. */
-enum { TW_NODE_UNIT_ANY = 0, TW_NODE_UNIT_DB = 45, TW_NODE_UNIT_COUNT = 48 };
+enum { TW_NODE_UNIT_ANY = 0, TW_NODE_UNIT_DB = 45, TW_NODE_UNIT_COUNT = 48, TW_NODE_UNIT_MS = 68 };
 
 #define TW_RAW_BIT(raw) ((uint64_t)1 << (raw))
+/** Every type whose samples fill whole bytes: they can be moved one by one. */
+#define TW_RAW_MASK_BYTES (TW_RAW_BIT(TW_RAW_COUNT) - TW_RAW_BIT(TW_RAW_S8))
 #define TW_RAW_MASK_SIGNAL \
     (TW_RAW_BIT(TW_RAW_S16) | TW_RAW_BIT(TW_RAW_Q15) | (TW_NODE_FP32 ? TW_RAW_BIT(TW_RAW_FP32) : 0))
 
@@ -49,6 +51,19 @@ tw_err_t tw_shape_memreq(const tw_node_desc_t *d, const tw_format_t *const *fmt,
  */
 tw_err_t tw_shape_reset(const tw_node_desc_t *d, const tw_node_reset_t *r, uint32_t cmd, tw_shape_t *in,
                         tw_shape_t *out);
+/**
+ * All arcs of a node with several that goes sample by sample: one kind of sample, one rate, frames of one length, so
+ * that what an arc keeps back is a whole frame and no arc waits for another's rest.
+ * @param fmt  n of them
+ * @param arc  out: the arc to look at when refused
+ * @param s    out: n shapes
+ * @return TW_OK, IMG_RAW, IMG_FORMAT, IMG_ARC_FORMAT (types, rates or frames differ)
+ */
+tw_err_t tw_shape_all(const tw_node_desc_t *d, const tw_format_t *const *fmt, uint32_t n, uint32_t *arc, tw_shape_t *s);
+/** Instants that n arcs all have, data or room: whole frames. */
+uint32_t tw_shape_all_instants(const tw_shape_t *s, const tw_xdm_t *data, uint32_t n);
+/** The shortest run of n arcs from `t` on, `end` instants in all. */
+uint32_t tw_shape_all_run(const tw_shape_t *s, uint32_t n, uint32_t t, uint32_t end);
 /** True when the same bytes mean the same samples in both; S16 and Q15 are one type. */
 bool tw_shape_same(const tw_shape_t *a, const tw_shape_t *b);
 
@@ -106,17 +121,21 @@ void tw_shape_store(const tw_shape_t *s, void *data, uint32_t t, uint32_t c, flo
 
 /* ---- parameters ----------------------------------------------------------- */
 
-/** Values kept in a struct: row i of the table lives at byte at[i]. At most 32 rows. */
+/** Values kept in a struct: row i of the table lives at byte at[i]. At most TW_PARAM_ROWS_MAX rows. */
+enum { TW_PARAM_ROWS_MAX = 64 };
 typedef struct tw_param_store {
     const tw_param_desc_t *rows;
     const uint16_t *at;
     uint32_t n;
 } tw_param_store_t;
 
-/** Take a checked SET into `values`. @return bit i: row i was given */
+/** Take a checked SET into `values`. @return bit i: row i was given; bit 31 stands for row 31 and all behind it */
 uint32_t tw_param_put(const tw_param_store_t *s, void *values, uint32_t tag, const tw_xdm_t *data);
 /** Answer a READ. @return 0, or PARAM_INDEX, PARAM_SIZE (room too small; data untouched) */
 uint32_t tw_param_get(const tw_param_store_t *s, const void *values, uint32_t tag, tw_xdm_t *data);
+
+/** Rows a checked SET of index 256 with `bytes` gives: what follows them is not part of it. */
+uint32_t tw_param_rows_given(const tw_param_store_t *s, uint32_t bytes);
 
 /** Row of an index in a table, or `n`. */
 uint32_t tw_param_row(const tw_param_desc_t *rows, uint32_t n, uint32_t index);

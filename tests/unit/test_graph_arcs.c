@@ -300,11 +300,11 @@ static void test_S0_L1643_crumbs_make_ready_at_parts_of_the_buffer(void **state)
         assert_int_equal(load(bytes), TW_OK);
         const uint32_t frames = 8u >> code;
         blocks(frames - 1);
-        assert_int_equal(tw_gauge_get(&g.nodes[0].runs), 0);
+        assert_int_equal(tw_gauge_get(&g.hot[0].runs), 0);
         blocks(1);
-        assert_int_equal(tw_gauge_get(&g.nodes[0].runs), 1);
+        assert_int_equal(tw_gauge_get(&g.hot[0].runs), 1);
         blocks(10 * frames);
-        assert_int_equal(tw_gauge_get(&g.nodes[0].runs), 11);
+        assert_int_equal(tw_gauge_get(&g.hot[0].runs), 11);
     }
 }
 

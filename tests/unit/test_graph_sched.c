@@ -180,9 +180,32 @@ static void compare_block(uint32_t graph, uint32_t tick, const side_t *a, const 
     }
 }
 
+static uint32_t all_runs(const tw_graph_t *g)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        n += tw_gauge_get(&g->hot[i].runs);
+    }
+    return n;
+}
+
+/* One block however often the caller wants to be returned to. */
+static void block_in_parts(tw_graph_t *g, uint32_t tick, tw_run_how_t how)
+{
+    tw_graph_begin(g, tick);
+    uint32_t before = all_runs(g);
+    while (tw_graph_run(g, how)) {
+        const uint32_t now = all_runs(g);
+        assert_true(how != TW_RUN_NODE || now <= before + 1);
+        before = now;
+    }
+    assert_false(tw_graph_run(g, how));
+}
+
 static void the_same_nodes_run_and_the_same_bytes_go_out(void **state)
 {
     (void)state;
+    static const tw_run_how_t how[3] = {TW_RUN_STARVED, TW_RUN_PARSE, TW_RUN_NODE};
     static side_t fast, slow;
     for (uint32_t graph = 0; graph < GRAPHS; graph++) {
         seed = graph;
@@ -191,7 +214,7 @@ static void the_same_nodes_run_and_the_same_bytes_go_out(void **state)
         seed = holes;
         load(&slow, bytes);
         for (uint32_t t = 0; t < BLOCKS; t++) {
-            tw_graph_block(&fast.g, t);
+            block_in_parts(&fast.g, t, how[graph % 3]);
             plain_block(&slow.g, t);
             compare_block(graph, t, &fast, &slow);
         }
@@ -200,9 +223,75 @@ static void the_same_nodes_run_and_the_same_bytes_go_out(void **state)
     }
 }
 
+/* ---- classes and priorities ------------------------------------------------------------------------- */
+
+/* Two chains that have nothing to do with one another: IO n -> amplifier n -> IO 4 + n, each frame two runs. */
+static uint32_t two_chains(void)
+{
+    tw_ib_init(&ib);
+    const uint32_t f = tw_ib_format(&ib, TW_RAW_S16, 1, 16, 16000.0f),
+                   half = tw_ib_format(&ib, TW_RAW_S16, 1, 8, 16000.0f);
+    for (uint32_t n = 0; n < 2; n++) {
+        const uint16_t in = (uint16_t)tw_ib_arc(&ib, TW_IB_IO, 0, n, 0, f, half, 32);
+        const uint16_t out = (uint16_t)tw_ib_arc(&ib, n, 1, TW_IB_IO, 0, half, half, 16);
+        tw_ib_io(&ib, n, false, in, f);
+        tw_ib_io(&ib, 4 + n, true, out, half);
+        tw_ib_node(&ib, rig_type("ARM/arm_stream_amplifier"), 1, 1, (uint16_t[]){in, out});
+    }
+    return tw_ib_finish(&ib, img, sizeof img);
+}
+
+static void earlier_classes_and_priorities_run_first(void **state)
+{
+    (void)state;
+    enum { ANY = 0, LOW_LATENCY = 1, MIDDLE = 2, BACKGROUND = 3 };
+    static const struct {
+        const char *why;
+        uint32_t class[2], priority[2];
+        const char *order; /* of runs in a block */
+    } rows[] = {
+        {"alike: by number, in passes", {ANY, ANY}, {0, 0}, "0101"},
+        {"any is the middle", {ANY, MIDDLE}, {0, 0}, "0101"},
+        {"low latency before the middle", {MIDDLE, LOW_LATENCY}, {15, 0}, "1100"},
+        {"low latency before any", {ANY, LOW_LATENCY}, {0, 0}, "1100"},
+        {"background last", {BACKGROUND, ANY}, {15, 0}, "1100"},
+        {"priority in a class", {MIDDLE, MIDDLE}, {3, 4}, "1100"},
+        {"in order already", {LOW_LATENCY, BACKGROUND}, {0, 0}, "0011"},
+    };
+    static side_t s;
+    for (size_t r = 0; r < TW_COUNT(rows); r++) {
+        const uint32_t bytes = two_chains();
+        for (uint32_t n = 0; n < 2; n++) {
+            const uint32_t at = tw_image_node(img, n);
+            tw_image_poke(img, at, TW_N0_RTOS, rows[r].class[n]);
+            tw_image_poke(img, at + 4, TW_N1_PRIORITY, rows[r].priority[n]);
+        }
+        tw_image_fix(img, bytes);
+        load(&s, bytes);
+        s.rig.hole_to = s.rig.hole_from;
+        char order[16] = {0};
+        uint32_t ran = 0, before[2] = {0};
+        tw_graph_begin(&s.g, 0);
+        for (bool more = true; more && ran + 1 < sizeof order;) {
+            more = tw_graph_run(&s.g, TW_RUN_NODE);
+            for (uint32_t n = 0; n < 2; n++) {
+                const uint32_t now = tw_gauge_get(&s.g.hot[s.g.nodes[n].pos].runs);
+                for (; before[n] < now; before[n]++) {
+                    order[ran++] = (char)('0' + n);
+                }
+            }
+        }
+        if (strcmp(order, rows[r].order) != 0) {
+            fail_msg("%s: %s, not %s", rows[r].why, order, rows[r].order);
+        }
+        free(s.memory);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(earlier_classes_and_priorities_run_first),
         cmocka_unit_test(the_same_nodes_run_and_the_same_bytes_go_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,8 @@ typedef struct play {
     char calls[200];
     uint8_t in[SAMPLES_MAX * 4];
     uint32_t in_bytes;
+    uint8_t arc[TW_MAX_NODE_ARCS][SAMPLES_MAX * 4]; /* of a node with several receive arcs */
+    uint32_t arc_bytes[TW_MAX_NODE_ARCS];
     unsigned runs, cases;
 } play_t;
 
@@ -66,20 +68,26 @@ static uint32_t read_bytes(const char *at, uint8_t *out)
 
 static uint32_t sample_bytes(const tw_format_t *f)
 {
-    return f->raw == TW_RAW_FP32 ? 4 : 2;
+    return tw_raw_bits(f->raw) > 16 ? 4 : 2;
+}
+
+static double number(const tw_format_t *f, const uint8_t *at)
+{
+    float single;
+    int32_t word;
+    int16_t half;
+    memcpy(&half, at, 2);
+    memcpy(&single, at, sample_bytes(f) == 4 ? 4 : 0);
+    memcpy(&word, at, sample_bytes(f) == 4 ? 4 : 0);
+    return f->raw == TW_RAW_FP32 ? (double)single : sample_bytes(f) == 4 ? word : half;
 }
 
 static void compare(play_t *p, const uint8_t *want, const uint8_t *got, uint32_t bytes)
 {
-    const uint32_t size = sample_bytes(&p->g.fmt[1]);
+    const tw_format_t *f = &p->g.fmt[p->g.reset.rx];
+    const uint32_t size = sample_bytes(f);
     for (uint32_t i = 0; i < bytes; i += size) {
-        float fw, fg;
-        int16_t qw, qg;
-        memcpy(&fw, want + i, size == 4 ? 4 : 0);
-        memcpy(&fg, got + i, size == 4 ? 4 : 0);
-        memcpy(&qw, want + i, 2);
-        memcpy(&qg, got + i, 2);
-        const double w = size == 4 ? (double)fw : qw, g = size == 4 ? (double)fg : qg;
+        const double w = number(f, want + i), g = number(f, got + i);
         if (!(fabs(w - g) <= p->within)) {
             fail_msg("%s, case \"%s\", run %u, sample %u: %g, golden %g", p->node, p->name, p->runs, i / size, g, w);
         }
@@ -136,6 +144,49 @@ static void on_bytes_out(play_t *p, const char *hex)
     }
 }
 
+/* Another number of arcs: all receive arcs have the one format, all transmit arcs the other. */
+static void on_arcs(play_t *p, const char *rest)
+{
+    unsigned rx, tx;
+    const tw_format_t in = p->g.fmt[0], out = p->g.fmt[p->g.reset.rx];
+    assert_int_equal(sscanf(rest, "%u %u", &rx, &tx), 2);
+    assert_true(rx + tx <= TW_MAX_NODE_ARCS);
+    rig_close(&p->g);
+    rig_prepare_arcs(&p->g, p->node, in, out, (uint8_t)rx, (uint8_t)tx);
+}
+
+/* Words of arc `rest[0]`: what a receive arc holds, or, after a RUN, what a transmit arc got. */
+static void on_arc_words(play_t *p, char *rest, bool out)
+{
+    static uint8_t want[SAMPLES_MAX * 4];
+    char *words = rest;
+    const unsigned arc = (unsigned)strtoul(rest, &words, 10);
+    assert_true(arc < p->g.reset.rx + (unsigned)p->g.reset.tx);
+    const uint32_t bytes = read_words(words, sample_bytes(&p->g.fmt[arc]), out ? want : p->arc[arc]);
+    if (out) {
+        assert_int_equal(bytes, p->arc_bytes[arc]);
+        compare(p, want, p->arc[arc], bytes);
+    } else {
+        p->arc_bytes[arc] = bytes;
+    }
+}
+
+/* All receive arcs are used up, all transmit arcs filled. */
+static void on_run(play_t *p, const char *rest)
+{
+    tw_xdm_t data[TW_MAX_NODE_ARCS];
+    const uint32_t room = (uint32_t)atoi(rest), arcs = (uint32_t)p->g.reset.rx + p->g.reset.tx;
+    for (uint32_t i = 0; i < arcs; i++) {
+        p->arc_bytes[i] = i < p->g.reset.rx ? p->arc_bytes[i] : room;
+        data[i] = (tw_xdm_t){p->arc[i], p->arc_bytes[i]};
+    }
+    p->runs++;
+    assert_int_equal(rig_command(&p->g, TW_CMD_RUN, 0, data), 0);
+    for (uint32_t i = 0; i < arcs; i++) {
+        assert_int_equal(data[i].bytes, p->arc_bytes[i]);
+    }
+}
+
 /* Rate, time stamp's kind and size, unit of both formats; memory is what these ask for. */
 static void on_also(play_t *p, const char *rest)
 {
@@ -186,7 +237,7 @@ static void on_line(play_t *p, char *line)
     char *rest = line + strcspn(line, " \n");
     const size_t n = (size_t)(rest - line);
     rest += *rest == ' ';
-    uint8_t value[128], back[128];
+    uint8_t value[512], back[512];
     char *hex = rest + strcspn(rest, " \n");
     hex += *hex == ' ';
 #define IS(word) (n == strlen(word) && memcmp(line, word, n) == 0)
@@ -219,6 +270,12 @@ static void on_line(play_t *p, char *line)
         p->in_bytes = read_words(rest, sample_bytes(&p->g.fmt[0]), p->in);
     } else if (IS("out")) {
         on_out(p, rest);
+    } else if (IS("arcs")) {
+        on_arcs(p, rest);
+    } else if (IS("arc-in") || IS("arc-out")) {
+        on_arc_words(p, rest, IS("arc-out"));
+    } else if (IS("run")) {
+        on_run(p, rest);
     } else if (IS("also")) {
         on_also(p, rest);
     } else if (IS("picture")) {
