@@ -368,7 +368,7 @@ static void side_by_side(filter_t *f, const float *in, float *out, uint32_t n)
 static inline void run_mono(filter_t *f, tw_xdm_t *data)
 {
     const uint32_t n = tw_min_u32(data[0].bytes, data[1].bytes) / 4;
-    float *state = (float *)f->signal;
+    float *state = (float *)(void *)f->signal;
     remember_f32(state + STATE, f->oldest, data[0].ptr, n);
     move_oldest(f, n);
     f->svc->biquad_f32(&f->live.coef.f32[0][0], f->live.stages, state, data[0].ptr, data[1].ptr, n);
