@@ -85,7 +85,7 @@ all: setup ## build the server and the tools
 	@$(MAKE) $(addprefix build/host/,$(MAIN_PROGRAMS)) PROFILE=host
 
 help: ## this list
-	@grep -hE '^[a-z_-]+:.*## ' Makefile tests/module.mk host_tools/module.mk 2>/dev/null | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z_-]+:.*## ' Makefile tests/module.mk host_tools/module.mk firmware/*/module.mk 2>/dev/null | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: ## install what is missing (Debian packages, source packages)
 	@tools/setup.sh build

@@ -13,14 +13,21 @@ static bool is_lock(const check_t *c, uint32_t arc)
     return e.from_port < p.rx + p.tx && tw_img_ref(c->img, &p, e.from_port).lock;
 }
 
+static inline bool plain_arc(uint32_t a0, uint32_t a4)
+{
+    const uint32_t more = 2u << TW_LO(TW_A0_TYPE) | 1u << TW_LO(TW_A0_HQOS) | 1u << TW_LO(TW_A0_PREFILL);
+    return (a0 & more) == 0 && (a4 & ~(1u << TW_LO(TW_A4_ALIGN))) == 0;
+}
+
 static tw_err_t check_words(const check_t *c, uint32_t arc, uint32_t at)
 {
     const uint32_t a0 = tw_img_word(c->img, at, 0), a4 = tw_img_word(c->img, at, 4);
     if (tw_bits(a0, TW_A0_ZERO) || tw_bits(a4, TW_A4_ZERO) || tw_img_arc_reserved(c->img, arc) != 0) {
         return check_refuse(c, TW_E_IMG_RESERVED, SEC(ARCS), at);
     }
-    /* The compact core knows plain arcs alone: no flow-error policies, crumbs, debug tasks, scripts, high QoS. */
-    if (TW_SMALL && (tw_bits(a0, TW_A0_TYPE) > 1 || tw_bits(a0, TW_A0_HQOS) || tw_bits(a4, TW_A4_ALIGN) << 9 != a4)) {
+    /* The small profile knows plain arcs alone: no flow-error policies, crumbs, debug tasks, scripts, high QoS, data to
+     * begin with other than zeros. */
+    if (TW_SMALL && !plain_arc(a0, a4)) {
         return check_refuse(c, TW_E_IMG_ARC, SEC(ARCS), at);
     }
     /* Debug tasks write registers and nothing else. */
@@ -197,7 +204,7 @@ static tw_err_t check_buffer(const check_t *c, uint32_t arc, uint32_t at)
     if (fill > size - (!TW_SMALL && type == TW_ARC_MODULO) || fill % to.frame_bytes != 0) {
         return check_refuse(c, TW_E_IMG_ARC_BUFFER, SEC(ARCS), at + 20);
     }
-    if (tw_bits(a0, TW_A0_PREFILL) &&
+    if (!TW_SMALL && tw_bits(a0, TW_A0_PREFILL) &&
         !tw_inside32(tw_img_word(c->img, at, 6), fill, tw_img_section(c->img, TW_SEC_PARAMS).bytes)) {
         return check_refuse(c, TW_E_IMG_ARC, SEC(ARCS), at + 24);
     }

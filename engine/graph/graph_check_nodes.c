@@ -154,7 +154,8 @@ static uint32_t bank_align(const check_t *c, uint32_t vid)
 /* Blocks of nodes that never run at once: one processor, one class. A node that several may run is alone. */
 static uint32_t thread_of(const check_t *c, uint32_t record)
 {
-    const uint32_t n0 = tw_img_word(c->img, record, 0), allowed = tw_img_word(c->img, 0, TW_W_PROCESSORS);
+    const uint32_t n0 = tw_img_word(c->img, record, 0),
+                   allowed = TW_SMALL ? 1u : tw_img_word(c->img, 0, TW_W_PROCESSORS);
     const uint32_t proc = tw_bits(n0, TW_N0_PROC);
     return proc == 0 && (allowed & (allowed - 1)) != 0 ? 64u + record : proc << 2 | tw_bits(n0, TW_N0_RTOS);
 }
@@ -180,11 +181,8 @@ static tw_err_t check_block(const check_t *c, spans_t *s, uint32_t record, uint3
             return check_refuse(c, TW_E_IMG_MEM, SEC(NODES), at);
         }
     }
-    span_t span = {.at = offset,
-                   .where = at,
-                   .section = SEC(NODES),
-                   .working = working,
-                   .thread = thread_of(c, record)};
+    span_t span = {
+        .at = offset, .where = at, .section = SEC(NODES), .working = working, .thread = thread_of(c, record)};
     TW_TRY(add_span(c, s, &span, vid, bytes));
     return TW_SMALL || swap == 0 ? TW_OK : add_span(c, s, &span, tw_bits(w, TW_NB_HOME), bytes);
 }

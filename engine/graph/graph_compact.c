@@ -202,7 +202,7 @@ static uint32_t run_node(tw_compact_t *c, const node_t *n)
         words[NODE_STATUS] += 1u << TW_LO(TW_SN0_BLOCK_RUNS);
         moved += scatter(c, n, given, x);
     } while (state == TW_NODE_RERUN && --left != 0 && ready(c, n));
-    compact_status(c, n->index, state == TW_NODE_RERUN ? TW_COMPACT_NODE_RERUN : TW_COMPACT_NODE_IDLE);
+    compact_status(c, n->index, TW_COMPACT_NODE_IDLE);
     return moved;
 }
 

@@ -48,7 +48,6 @@ typedef enum tw_compact_node {
     TW_COMPACT_NODE_RESET = 1,
     TW_COMPACT_NODE_IDLE = 2,
     TW_COMPACT_NODE_ACTIVE = 3,
-    TW_COMPACT_NODE_RERUN = 4,
     TW_COMPACT_NODE_STOPPED = 5
 } tw_compact_node_t;
 

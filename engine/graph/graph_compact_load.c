@@ -92,7 +92,7 @@ static void prefill(tw_compact_t *c, uint32_t arc)
     compact_arc_t a = compact_arc(c, arc);
     a.state[ARC_READ] = 0;
     a.state[ARC_WRITE] = fill;
-    if (tw_bits(tw_img_word(c->img, at, 0), TW_A0_PREFILL)) {
+    if (!TW_SMALL && tw_bits(tw_img_word(c->img, at, 0), TW_A0_PREFILL)) {
         memcpy(a.buf, c->img + tw_img_section(c->img, TW_SEC_PARAMS).at + tw_img_word(c->img, at, 6), fill);
     } else {
         memset(a.buf, 0, fill);

@@ -111,9 +111,9 @@ static const tw_param_desc_t *params(const tw_format_t *fmt, uint32_t *n)
 
 /* Both poles of z^2 - a1 z - a2 inside the unit circle: a2 > -1 and |a1| < 1 - a2. Exact for S16, in units of the
  * coefficients; FP32 rounds towards refusing, and only for poles within 1e-16 of the circle. */
-static bool stable_q15(const int16_t *c, int post_shift)
+static bool stable_q15(int32_t a1, int32_t a2, int post_shift)
 {
-    const int32_t one = 32768 >> post_shift, a1 = c[3], a2 = c[4];
+    const int32_t one = 32768 >> post_shift;
     return a2 > -one && (a1 < 0 ? -a1 : a1) < one - a2;
 }
 
@@ -136,7 +136,7 @@ static bool stable(uint32_t raw, const filter_set_t *set)
             continue;
         }
 #endif
-        ok = stable_q15(set->coef.q15[i], set->post_shift);
+        ok = stable_q15(set->coef.q15[i][3], set->coef.q15[i][4], set->post_shift);
     }
     return ok;
 }
@@ -352,11 +352,11 @@ static uint32_t take_wanted(filter_t *f)
 static void side_by_side(filter_t *f, const float *in, float *out, uint32_t n)
 {
     const uint32_t channels = f->shape.channels, fresh = tw_min_u32(n, HISTORY);
-    const uint32_t first = n >= HISTORY ? 0 : f->oldest;
+    const uint32_t first = n >= RING ? 0 : f->oldest;
     for (uint32_t c = 0; c < channels; c++) {
         float *history = (float *)(void *)history_of(f, c);
         for (uint32_t i = 0; i < fresh; i++) {
-            history[(first + i) % HISTORY] = in[(size_t)(n - fresh + i) * channels + c];
+            history[(first + i) % RING] = in[(size_t)(n - fresh + i) * channels + c];
         }
     }
     move_oldest(f, n);

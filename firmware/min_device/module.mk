@@ -3,7 +3,7 @@ MIN := build/min_device
 MIN_CC := arm-none-eabi-gcc
 # Options that make code smaller on this core than -Os alone; link-time optimisation sees the whole engine.
 MIN_FLAGS := -std=c11 -mcpu=cortex-m0plus -mthumb -Os -fno-ivopts -fno-move-loop-invariants -fno-jump-tables \
-	-fno-tree-loop-im -fno-tree-slsr -ffunction-sections -fdata-sections $(WARN) -I. -DTW_SMALL=1 -DTW_MAX_NODE_ARCS=2 \
+	-fno-tree-loop-im -fno-tree-slsr -fno-guess-branch-probability -ffunction-sections -fdata-sections $(WARN) -I. -DTW_SMALL=1 -DTW_MAX_NODE_ARCS=2 \
 	'-DTW_NODES=TW_NODE_ROW(filter) TW_NODE_ROW(detector)'
 # What of the engine the device links; the linker drops the rest.
 MIN_ENGINE := $(wildcard engine/graph/graph_check*.c) engine/graph/graph_compact.c engine/graph/graph_compact_load.c \

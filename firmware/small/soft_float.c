@@ -59,6 +59,16 @@ static uint32_t significand_of(uint32_t a)
     return (a & 0x7FFFFFu) | ((a & INFINITE) != 0 ? 0x800000u : 0);
 }
 
+/* The significand with its highest bit at 23, also of a subnormal number; its exponent is added to *exponent. */
+static uint32_t normal(uint32_t a, int32_t *exponent)
+{
+    uint32_t significand = significand_of(a);
+    for (*exponent += exponent_of(a); significand >> 23 == 0; --*exponent) {
+        significand <<= 1;
+    }
+    return significand;
+}
+
 uint32_t __aeabi_fadd(uint32_t a, uint32_t b)
 {
     if ((a & ~SIGN) < (b & ~SIGN)) {
@@ -92,12 +102,16 @@ uint32_t __aeabi_fmul(uint32_t a, uint32_t b)
     if (a >= INFINITE || b >= INFINITE) {
         return a > INFINITE || b > INFINITE || a == 0 || b == 0 ? NOT_A_NUMBER : sign | INFINITE;
     }
+    if (a == 0 || b == 0) {
+        return sign;
+    }
+    int32_t exponent = -127 - 23 + 17 + GUARD;
+    const uint32_t x = normal(a, &exponent), y = normal(b, &exponent), low = (x & 0xFFFFu) * (y & 0xFFFFu);
     /* 8 and 16 bits of each: 48 bits become 31, what falls off stays as the sticky bit */
-    const uint32_t x = significand_of(a), y = significand_of(b), low = (x & 0xFFFFu) * (y & 0xFFFFu);
     const uint32_t middle = (x >> 16) * (y & 0xFFFFu) + (x & 0xFFFFu) * (y >> 16) + (low >> 16);
     const uint32_t sticky = (middle & 1u) | (low & 0xFFFFu);
     const uint32_t top = ((x >> 16) * (y >> 16) << 15) + (middle >> 1);
-    return pack(sign, exponent_of(a) + exponent_of(b) - 127 - 23 + 17 + GUARD, top | (sticky != 0));
+    return pack(sign, exponent, top | (sticky != 0));
 }
 
 uint32_t __aeabi_i2f(int32_t v)
