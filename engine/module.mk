@@ -19,3 +19,8 @@ kissfft.free := 1
 speexdsp.src := $(addprefix $(SPEEXDSP)/libspeexdsp/,preprocess.c filterbank.c)
 speexdsp.flags := $(DSP_SHIM) -DFLOATING_POINT -DUSE_KISS_FFT -DEXPORT= -DOS_SUPPORT_CUSTOM -w
 speexdsp.free := 1
+
+# Kernels whose loops are written for vector units: -O2 alone leaves them scalar. No sum changes its order.
+ifeq ($(PROFILE),host)
+$(patsubst %,$(B)/obj/engine/node/%.o,convert resample signal wave): CFLAGS_host += -O3
+endif

@@ -46,6 +46,7 @@ typedef struct tw_graph_env {
     const tw_port_t *port;
     const tw_board_t *board;
     tw_graph_host_t host;
+    const tw_infer_t *infer; /* networks, NULL none */
 } tw_graph_env_t;
 
 /** One entry of a node's arc list. */

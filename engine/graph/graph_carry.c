@@ -146,7 +146,8 @@ static uint32_t arc_at(const tw_graph_carry_t *c, const tw_graph_t *from, const 
 static uint32_t same_arc(const tw_graph_carry_t *c, const tw_graph_t *from, const tw_graph_t *to, uint32_t t)
 {
     const tw_img_ends_t e = tw_img_ends(to->img, t);
-    const tw_graph_io_t *io = e.io < to->n_ios && to->ios[e.io].arc_index == t ? &to->ios[e.io] : NULL;
+    const uint32_t at_io = tw_img_arc_io(to->img, t);
+    const tw_graph_io_t *io = at_io < to->n_ios && to->ios[at_io].arc_index == t ? &to->ios[at_io] : NULL;
     const uint32_t f = arc_at(c, from, to, e.from, e.from_port, io);
     if (f == TW_CARRY_NEW || f != arc_at(c, from, to, e.to, e.to_port, io)) {
         return TW_CARRY_NEW;

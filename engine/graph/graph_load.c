@@ -503,6 +503,8 @@ tw_err_t tw_graph_load(tw_graph_t *g, const uint8_t *img, const tw_graph_env_t *
     g->svc.port = env->port;
     g->svc.mask = env->board->services;
     g->svc.run_script = script_call_node;
+    g->svc.infer = env->infer;
+    g->svc.tick = &g->tick;
     control_init(g);
     script_init(g);
     tw_graph_reset(g, false);

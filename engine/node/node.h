@@ -51,8 +51,10 @@ typedef struct tw_format {
     uint8_t channels;     /* 1..32 */
     uint8_t interleave;   /* 0 interleaved, 1 blocks of one channel each */
     uint8_t domain, unit, ts, ts_size;
+#if !TW_SMALL
     float full_scale, offset;
     uint32_t mapping;
+#endif
 } tw_format_t;
 
 struct tw_services;
@@ -90,24 +92,64 @@ enum {
     TW_PARAM_NOT_IN_ALL = 4, /* not part of the index-256 block */
 };
 
+/** Ranges. Without FP32 streams every parameter is an integer, and an integer is compared in a tenth of the code. */
+#if TW_NODE_FP32
+typedef double tw_param_number_t, tw_param_limit_t;
+#else
+typedef int32_t tw_param_number_t;
+typedef int16_t tw_param_limit_t;
+#endif
+
+#if TW_NODE_TEXTS
+typedef uint16_t tw_param_count_t;
+#else
+typedef uint8_t tw_param_count_t;
+#endif
+
 /** One parameter, as the host sees it. Values travel little endian, `count` elements packed. */
 typedef struct tw_param_desc {
-    uint8_t index;  /* 0..255; index 256 on the wire = all without TW_PARAM_NOT_IN_ALL, in table
-                       order, each packed without padding */
-    uint8_t raw;    /* tw_raw_t of one element */
-    uint16_t count; /* elements */
-    uint8_t unit;   /* units.def */
+    uint8_t index;          /* 0..255; index 256 on the wire = all without TW_PARAM_NOT_IN_ALL, in table
+                               order, each packed without padding */
+    uint8_t raw;            /* tw_raw_t of one element */
+    tw_param_count_t count; /* elements */
+#if TW_NODE_TEXTS
+    uint8_t unit; /* units.def */
+#endif
     uint8_t flags;
-    double min, max, dflt; /* of each element, inclusive */
-    const char *name;      /* [a-z0-9_], at most 31 */
-    double step;           /* from one value to the next, 0 continuous */
+    tw_param_limit_t min, max; /* of each element, inclusive */
+#if TW_NODE_TEXTS
+    double dflt;
+    const char *name; /* [a-z0-9_], at most 31 */
+    double step;      /* from one value to the next, 0 continuous */
+#endif
 } tw_param_desc_t;
+
+/** A row of a parameter table in the order of its fields, and what a descriptor begins with; the profile leaves out
+ * what it has no use for. */
+#if TW_NODE_TEXTS
+#define TW_PARAM(index, raw, count, unit, flags, min, max, dflt, name, step) \
+    {                                                                        \
+        index, raw, count, unit, flags, min, max, dflt, name, step           \
+    }
+#define TW_NODE_ID(developer_, name_, hash_) .developer = developer_, .name = name_, .hash = hash_
+#else
+#define TW_PARAM(index, raw, count, unit, flags, min, max, dflt, name, step) \
+    {                                                                        \
+        index, raw, count, flags, min, max                                   \
+    }
+#define TW_NODE_ID(developer_, name_, hash_) .hash = hash_
+#endif
 
 /** bytes = a + b*channels(arc) + c*rate_hz(arc) + d*frame_bytes(arc) + E of the graph. */
 typedef struct tw_mem_req {
     uint32_t a;
+#if TW_NODE_FP32
     float b, c, d;
     uint8_t b_arc, c_arc, d_arc;
+#else
+    uint32_t b;
+    uint8_t b_arc;
+#endif
     uint8_t align; /* [bytes], power of two */
     uint8_t type;  /* 0 static, 1 working */
     uint8_t speed;
@@ -115,7 +157,9 @@ typedef struct tw_mem_req {
 
 /** Everything the loader, the tools and the wire know about a node type. */
 typedef struct tw_node_desc {
+#if TW_NODE_TEXTS
     const char *developer, *name;
+#endif
     uint32_t hash;    /* FNV-1a-32 of "developer/name" */
     uint16_t version; /* major << 8 | minor */
     uint8_t rx_min, rx_max, tx_min, tx_max;
@@ -218,6 +262,44 @@ typedef struct tw_steer {
     void (*reload)(void *ctx, uint32_t kind);
 } tw_steer_t;
 
+/* ---- networks: what a platform's inference backends offer to node_infer.c ----------------------------------- */
+enum { TW_INFER_TENSORS = 4 };
+typedef struct tw_infer_tensor {
+    uint32_t bytes;
+    uint8_t raw; /* S8, U8, S16 or FP32 */
+    float scale; /* real = scale * (q - zero); 0: numbers are real as they are */
+    int32_t zero;
+} tw_infer_tensor_t;
+typedef struct tw_infer_model {
+    uint8_t n_in, n_out; /* at most TW_INFER_TENSORS each */
+    tw_infer_tensor_t in[TW_INFER_TENSORS], out[TW_INFER_TENSORS];
+    uint32_t arena_bytes; /* work memory a run needs */
+} tw_infer_model_t;
+typedef enum tw_infer_state { TW_INFER_RUNNING, TW_INFER_DONE, TW_INFER_FAILED } tw_infer_state_t;
+
+/** One run: tensors and arena stay where they are, and untouched by the node, until it is done, failed or cancelled. */
+typedef struct tw_infer_job {
+    uint32_t slot;
+    uint32_t backend; /* 0 the fastest there is, 1 a processor, 2 an accelerator */
+    const void *in[TW_INFER_TENSORS];
+    void *out[TW_INFER_TENSORS];
+    void *arena; /* aligned to 16 */
+    uint32_t arena_bytes;
+} tw_infer_job_t;
+
+/** Engine thread; nothing here blocks. */
+typedef struct tw_infer {
+    void *ctx;
+    uint32_t (*n_models)(void *ctx);
+    /** @return TW_OK, or NOT_FOUND-like: any error, the slot holds no model */
+    tw_err_t (*describe)(void *ctx, uint32_t slot, tw_infer_model_t *m);
+    /** @return TW_OK and *handle; BUSY: try again later; else it cannot be run */
+    tw_err_t (*start)(void *ctx, const tw_infer_job_t *job, uint32_t *handle);
+    tw_infer_state_t (*poll)(void *ctx, uint32_t handle);
+    /** On return the backend touches nothing of the job any more. */
+    void (*cancel)(void *ctx, uint32_t handle);
+} tw_infer_t;
+
 /* ---- services offered to nodes (platform table) -------------------------- */
 typedef struct tw_services {
     void *ctx;
@@ -234,4 +316,6 @@ typedef struct tw_services {
                                 float *out, uint32_t n, uint32_t channels);
     const struct tw_port *port; /* whose clock lib's time functions read; NULL none */
     const tw_steer_t *control;  /* of the graph, with `ctx`; NULL none */
+    const tw_infer_t *infer;    /* networks of the platform, NULL none */
+    const uint64_t *tick;       /* number of the block, NULL none */
 } tw_services_t;

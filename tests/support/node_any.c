@@ -20,6 +20,8 @@ typedef struct any {
     const tw_node_desc_t *d;
     tw_format_t fmt[TW_MAX_NODE_ARCS];
     tw_services_t svc;
+    tw_infer_t infer;
+    tw_infer_model_t model;
     tw_node_reset_t reset;
 } any_t;
 
@@ -117,6 +119,67 @@ static void some_reload(void *ctx, uint32_t kind)
 
 static const tw_steer_t steer = {some_flow, some_loop, some_case, some_set, some_get, some_reload};
 
+/* A network that fits the arcs, or not, and answers when it likes. */
+static uint32_t some_models(void *ctx)
+{
+    (void)ctx;
+    return 2;
+}
+
+static tw_infer_tensor_t some_tensor(any_t *n, const tw_format_t *f)
+{
+    static const uint8_t raws[] = {TW_RAW_S8, TW_RAW_U8, TW_RAW_S16, TW_RAW_FP32};
+    const uint32_t elements = f->frame_bytes * 8u / tw_raw_bits(f->raw);
+    const uint8_t raw = byte(n->s) % 2 ? f->raw : raws[byte(n->s) & 3u];
+    return (tw_infer_tensor_t){elements * tw_raw_bits(raw) / 8, raw, (float)byte(n->s) / 64, (int32_t)byte(n->s) - 128};
+}
+
+static tw_err_t some_model(void *ctx, uint32_t slot, tw_infer_model_t *m)
+{
+    any_t *n = ctx;
+    if (slot > 1) {
+        return TW_E_PARAM_INDEX;
+    }
+    *m = (tw_infer_model_t){.n_in = n->reset.rx, .n_out = n->reset.tx, .arena_bytes = slot};
+    for (uint32_t i = 0; i < n->reset.rx; i++) {
+        m->in[i] = some_tensor(n, &n->fmt[i]);
+    }
+    for (uint32_t i = 0; i < n->reset.tx; i++) {
+        m->out[i] = some_tensor(n, &n->fmt[n->reset.rx + i]);
+    }
+    n->model = *m;
+    return TW_OK;
+}
+
+static tw_err_t some_start(void *ctx, const tw_infer_job_t *job, uint32_t *handle)
+{
+    any_t *n = ctx;
+    *handle = 7;
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < n->model.n_in; i++) { /* all of it is there */
+        for (uint32_t k = 0; k < n->model.in[i].bytes; k++) {
+            sum += ((const uint8_t *)job->in[i])[k];
+        }
+    }
+    for (uint32_t i = 0; i < n->model.n_out; i++) {
+        memset(job->out[i], (int)(sum & 63u), n->model.out[i].bytes);
+    }
+    memset(job->arena, 0x77, job->arena_bytes);
+    return byte(n->s) % 8 == 0 ? TW_E_BUSY : byte(n->s) % 8 == 0 ? TW_E_UNSUPPORTED : TW_OK;
+}
+
+static tw_infer_state_t some_poll(void *ctx, uint32_t handle)
+{
+    any_t *n = ctx;
+    (void)handle;
+    return (tw_infer_state_t)(byte(n->s) % 3);
+}
+
+static void some_cancel(void *ctx, uint32_t handle)
+{
+    (void)ctx, (void)handle;
+}
+
 /* ---- formats ------------------------------------------------------------------------ */
 
 static uint32_t some_raw(any_source_t *s, uint64_t mask)
@@ -145,8 +208,20 @@ static tw_format_t some_format(any_source_t *s, uint64_t mask)
         .samples = 1 + below(s, 20),
         .rate_hz = rates[byte(s) % 6],
     };
+    if (byte(s) % 4 == 0) { /* an image */
+        const uint32_t width = 1 + below(s, 12), height = 1 + below(s, 12);
+        f.mapping = height << 16 | width;
+        f.samples = width * height;
+        f.domain = 6; /* 2d_in */
+    }
     f.ts = byte(s) % 8 == 7 ? 1 : 0;
     f.ts_size = (uint8_t)(byte(s) % 3);
+    if (byte(s) % 4 == 3) { /* a picture */
+        const uint32_t width = 1 + below(s, 6), height = 1 + below(s, 6);
+        f.domain = 6;
+        f.mapping = height << 16 | width;
+        f.samples = width * height;
+    }
     measure(&f);
     return f;
 }
@@ -357,7 +432,7 @@ static void run(any_t *n)
     }
     const uint32_t err = command(n, TW_CMD_RUN, 0, data);
     const int code = -(int)(err & 0xFFFFu);
-    REQUIRE(n, code == TW_OK || (code <= TW_E_PARAM_NODE && code > TW_E_NO_GRAPH), code);
+    REQUIRE(n, code == TW_OK || code == TW_E_UNSUPPORTED || (code <= TW_E_PARAM_NODE && code > TW_E_NO_GRAPH), code);
     for (uint32_t i = 0; i < arcs; i++) {
         REQUIRE(n, data[i].bytes <= given[i].bytes, data[i].bytes);
         free(given[i].ptr);
@@ -393,6 +468,8 @@ bool any_node(any_source_t *s, uint32_t type, uint32_t turns)
     tw_services_default(&n.svc);
     n.svc.run_script = run_script;
     n.svc.control = &steer;
+    n.infer = (tw_infer_t){&n, some_models, some_model, some_start, some_poll, some_cancel};
+    n.svc.infer = byte(s) % 8 != 0 ? &n.infer : NULL;
     draw_arcs(&n);
     const bool granted = grant(&n), open = granted && do_reset(&n, false, some_preset(&n)) == 0;
     bool runs = open;

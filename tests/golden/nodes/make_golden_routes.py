@@ -252,7 +252,48 @@ def control_file():
     f.write()
 
 
+# ---- infer ---------------------------------------------------------------------
+def infer_file():
+    """The test's network: S8, 1/64 a step, zero point 3, what comes in goes out."""
+    f = File("infer")
+    rnd = noise(24)
+    f.add("case", "FP32 through words of 8 bits")
+    f.add("formats", "FP32", 2, 0, 6, "FP32", 2, 0, 6)
+    f.add("arcs", 1, 1)
+    f.add("preset", 0)
+    for _ in range(2):
+        x = [F(4 * next(rnd)) for _ in range(12)]
+        q = [max(-128, min(127, int(np.trunc((v := float(a) * 64 + 3) + (0.5 if v >= 0 else -0.5))))) for a in x]
+        f.run("FP32", x, [F((w - 3) / 64) for w in q])
+    f.add("read", 17, "02000000")
+    f.write()
+
+
+# ---- qos -----------------------------------------------------------------------
+def qos_file():
+    f = File("qos")
+    begin(f, "a stream with half as much is stretched, one with all stays", "FP32", 1, 1, 0, 2, 2, 2)
+    f.add("set", 1, "02")
+    for a, b in (([1, 2, 3, 4], [10, 20]), ([5, 6, 7, 8], [40, 20])):
+        arc(f, "in", 0, "FP32", a)
+        arc(f, "in", 1, "FP32", b)
+        f.add("run", 16)
+        arc(f, "out", 2, "FP32", a)
+        last = 0 if b[0] == 10 else 20
+        arc(f, "out", 3, "FP32", np.interp(np.arange(1, 5) / 2, [0, 1, 2], [last, *b]))
+    f.add("read", 16, "04000000")
+    begin(f, "hold, any type", "S16", 2, 2, 0, 1, 2, 2)
+    arc(f, "in", 0, "S16", [1, 2, 3, 4, 5, 6])
+    arc(f, "in", 1, "S16", [7, 8])
+    f.add("run", 12)
+    arc(f, "out", 2, "S16", [1, 2, 3, 4, 5, 6])
+    arc(f, "out", 3, "S16", [7, 8, 7, 8, 7, 8])
+    f.write()
+
+
 if __name__ == "__main__":
+    qos_file()
+    infer_file()
     control_file()
     router_file()
     mixer_file()
