@@ -10,7 +10,8 @@ SHELL := /bin/bash
 
 # host: optimised. debug: AddressSanitizer and UBSan. tsan: ThreadSanitizer. fuzz: clang, libFuzzer.
 PROFILE ?= host
-B := build/$(PROFILE)
+# With CMSIS-DSP (see engine/module.mk) everything is built beside, never mixed.
+B := build/$(PROFILE)$(if $(CMSIS_DSP_DIR),-cmsis)
 GEN := build/gen
 NANOPB := build/src/nanopb
 KISSFFT := build/src/kissfft
@@ -36,7 +37,7 @@ WARN := -Wall -Wextra -Wconversion -Wno-sign-conversion -Wshadow -Wstrict-protot
 	-Wpointer-arith -Wvla -Wundef -Werror
 # -fbuiltin: a four-byte memcpy stays one instruction; the code still needs nothing but mem* functions.
 FREE := -ffreestanding -fbuiltin
-CFLAGS = -std=c11 $(WARN) $(CFLAGS_$(PROFILE)) -I. -I$(GEN) -isystem $(NANOPB) -MMD -MP
+CFLAGS = -std=c11 $(WARN) $(CFLAGS_$(PROFILE)) $(CFLAGS_cmsis) -I. -I$(GEN) -isystem $(NANOPB) -MMD -MP
 LDFLAGS = $(LDFLAGS_$(PROFILE))
 
 # ---- what the fragments fill in ---------------------------------------------
@@ -45,6 +46,7 @@ LDFLAGS = $(LDFLAGS_$(PROFILE))
 LIBS :=
 PROGRAMS :=
 include $(wildcard engine/module.mk protocol/module.mk phy/module.mk server/module.mk host_tools/module.mk tests/module.mk)
+include $(wildcard firmware/*/module.mk)
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
@@ -56,7 +58,7 @@ endef
 $(foreach l,$(LIBS),$(eval $(call lib_rules,$(l))))
 
 # Whoever links the engine links what it computes with.
-with_dsp = $(1) $(if $(filter engine,$(1)),dsp speexdsp kissfft)
+with_dsp = $(1) $(if $(filter engine,$(1)),dsp speexdsp kissfft $(if $(CMSIS_DSP_DIR),cmsisdsp))
 
 define prog_rules
 $(call obj,$($(1).src)): EXTRA := $($(1).flags) -D_GNU_SOURCE
@@ -83,7 +85,7 @@ all: setup ## build the server and the tools
 	@$(MAKE) $(addprefix build/host/,$(MAIN_PROGRAMS)) PROFILE=host
 
 help: ## this list
-	@grep -hE '^[a-z_-]+:.*## ' Makefile tests/module.mk host_tools/module.mk 2>/dev/null | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z_-]+:.*## ' Makefile tests/module.mk host_tools/module.mk firmware/*/module.mk 2>/dev/null | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: ## install what is missing (Debian packages, source packages)
 	@tools/setup.sh build

@@ -12,7 +12,8 @@ static bool cfg_ok(const tw_engine_cfg_t *cfg)
 {
     return cfg->port != NULL && cfg->board != NULL && power_of_two(cfg->queue_bytes, 256, TW_WORD_POS_MASK / 2 + 1) &&
            power_of_two(cfg->timed_bytes, 256, 1u << 30) && power_of_two(cfg->reply_bytes, 1024, 1u << 30) &&
-           cfg->undo_bytes < 1u << 30 && cfg->shadow_bytes < 1u << 30 && cfg->graph_bytes >= 256 &&
+           cfg->undo_bytes < 1u << 30 && cfg->shadow_bytes < 1u << 30 && cfg->threads <= TW_MAX_INSTANCES &&
+           cfg->graph_bytes >= 256 &&
            cfg->graph_bytes < UINT32_MAX / 2;
 }
 
@@ -30,6 +31,17 @@ size_t tw_engine_need(const tw_engine_cfg_t *cfg)
 {
     return up(sizeof(tw_engine_t)) + up(cfg->queue_bytes) + up(cfg->timed_bytes) + up(cfg->reply_bytes) +
            up(undo_bytes(cfg)) + up(cfg->shadow_bytes) + 2 * up(cfg->graph_bytes);
+}
+
+/* Processor p is played by instance (p - 1) mod threads; one that gets none has nothing to do. */
+static void open_crew(tw_engine_t *e)
+{
+    tw_instance_cfg_t cfg[TW_MAX_INSTANCES] = {{0}};
+    const uint32_t n = tw_max_u32(e->cfg.threads, 1);
+    for (uint32_t p = 0; p < 32; p++) {
+        cfg[p % n].processors |= tw_board_processors(e->cfg.board) & 1u << p;
+    }
+    (void)tw_crew_init(&e->crew, cfg, n); /* no processor twice, n in range: it does not fail */
 }
 
 tw_err_t tw_engine_init(tw_engine_t **out, const tw_engine_cfg_t *cfg, void *mem, size_t bytes)
@@ -57,6 +69,7 @@ tw_err_t tw_engine_init(tw_engine_t **out, const tw_engine_cfg_t *cfg, void *mem
     e->slots[1].mem = tw_arena_take(&arena, cfg->graph_bytes, ALIGN);
     e->e.slot = e->e.kept = NO_SLOT;
     record_init(e);
+    open_crew(e);
     e->c.view = e->c.group_view = e->c.primed = e->c.group_primed = NO_SLOT;
     *out = e;
     return TW_OK;
@@ -121,6 +134,15 @@ static tw_err_t take_marks(slot_t *s, uint32_t nodes, tw_arena_t *arena, tw_faul
     return TW_OK;
 }
 
+static tw_err_t share(tw_engine_t *e, slot_t *s, tw_arena_t *arena, tw_fault_t *fault)
+{
+    const tw_err_t err = tw_graph_share(&s->graph, &e->crew, arena, fault);
+    if (err != TW_OK) {
+        tw_graph_stop(&s->graph);
+    }
+    return err;
+}
+
 static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t bytes, bool in_place, tw_fault_t *fault)
 {
     tw_arena_t arena = {.base = s->mem, .size = e->cfg.graph_bytes};
@@ -140,6 +162,7 @@ static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t 
     const tw_graph_env_t env = {.port = e->cfg.port, .board = &s->side.board};
     TW_TRY(take_marks(s, tw_bits(tw_img_word(img, 0, TW_W_COUNTS), TW_W12_NODES), &arena, fault));
     TW_TRY(tw_graph_load(&s->graph, img, &env, &arena, fault));
+    TW_TRY(share(e, s, &arena, fault));
     s->value_bytes = largest_value(&s->graph);
     s->value = tw_arena_take(&arena, 2 * (size_t)s->value_bytes, 8);
     if (s->value == NULL) {
@@ -147,6 +170,7 @@ static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t 
         *fault = (tw_fault_t){.err = TW_E_NOMEM, .at = 2 * s->value_bytes};
         return TW_E_NOMEM;
     }
+    values_build(s, &arena);
     fade_prepare(&s->side, &s->graph, &arena);
     s->rest = arena;
     s->rest_mark = arena.used;
@@ -283,6 +307,16 @@ bool tw_engine_tick(tw_engine_t *e)
         tw_gauge_set(&e->state, TW_GRAPH_STOPPED);
     }
     return true;
+}
+
+bool tw_engine_help(tw_engine_t *e, uint32_t k)
+{
+    return k != 0 && k < e->crew.n && tw_graph_help(&e->crew, k);
+}
+
+bool tw_engine_busy(const tw_engine_t *e)
+{
+    return tw_crew_busy(&e->crew);
 }
 
 double tw_engine_period_s(const tw_engine_t *e)

@@ -37,6 +37,8 @@ typedef struct tw_engine_cfg {
     uint32_t graph_bytes;  /* each of the two graph slots: image, state, buffers */
     uint32_t undo_bytes;   /* old values of a transaction that waits to be confirmed; 0 = as timed_bytes */
     uint32_t shadow_bytes; /* pool of the shadows, 0 = none; multiple of 64 */
+    uint32_t threads;      /* instances that share a graph, at most TW_MAX_INSTANCES; 0 = 1, the engine's thread alone.
+                              The board's processors are dealt out among them in turn */
 } tw_engine_cfg_t;
 
 /** Memory tw_engine_init() takes for this configuration [bytes], alignment 64. */
@@ -88,7 +90,8 @@ typedef struct tw_engine_node {
     uint16_t arcs[TW_MAX_NODE_ARCS];
     uint32_t runs, errors;
     uint32_t cycles_last, cycles_max; /* of a run */
-    uint32_t cycles_avg;              /* of about the last 16 runs */
+    uint32_t cycles_avg;              /* of about the last 16 runs that were timed */
+    uint32_t ns_last, ns_max, ns_avg; /* the same as time */
     uint32_t load_permille;
     uint32_t version; /* bumped by each SET that reached the queue */
     int script;       /* id of its script, -1 none */
@@ -100,8 +103,7 @@ uint32_t tw_engine_version(tw_engine_t *e, uint32_t node);
 
 typedef struct tw_engine_arc {
     uint32_t from_node, to_node; /* a graph IO: 0xFFF, 0xFFFF in a wide image */
-    uint32_t bytes, read, write, overflows, underflows, max_fill;
-    uint32_t realigns;
+    uint32_t bytes, read, write, overflows, underflows, max_fill, realigns;
     tw_format_t fmt; /* producer's */
     char name[32];   /* symbol, else "arc.<n>" */
     /* debug task: code in [3:0] of cmd, 0 none; value is FP64 bits for codes 10..14 */
@@ -316,6 +318,14 @@ void tw_engine_first_tick(tw_engine_t *e, uint64_t tick);
 /** Let the next block count as the one that took too long, for a replay: nothing takes time there. */
 void tw_engine_overload(tw_engine_t *e);
 
+/**
+ * Look at the open group as a whole: the values each node will have once it is applied, all together, for node types
+ * that look at relations (tw_node_desc_t.validate with index 256). A node whose values are not all known, because a
+ * script sets them, passes.
+ * @return TW_OK, or what validate refused with: *node, and fault->at = parameter index; the group stays open
+ */
+tw_err_t tw_engine_check_group(tw_engine_t *e, uint32_t *node, tw_fault_t *fault);
+
 /** Bytes a group may still take. */
 uint32_t tw_engine_room(tw_engine_t *e);
 /** Hand the group over. @return the tick whose block is the first to run with it. */
@@ -375,6 +385,13 @@ uint32_t tw_engine_events_lost(tw_engine_t *e);
 
 /** One frame boundary and, while RUNNING, one block. Never blocks. @return true when a block ran. */
 bool tw_engine_tick(tw_engine_t *e);
+/**
+ * Thread k of cfg.threads, from 1: run what is ready in the block that is open, once through. Never blocks; it may be
+ * called at any time by one thread for each k. @return something ran: ask again at once
+ */
+bool tw_engine_help(tw_engine_t *e, uint32_t k);
+/** A block is open: a helper should rather spin than sleep. */
+bool tw_engine_busy(const tw_engine_t *e);
 /** Seconds of one block of the graph that runs; 0.001 without a graph. Engine side only. */
 double tw_engine_period_s(const tw_engine_t *e);
 /** The port started a block late (missed its time); counted. */

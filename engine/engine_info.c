@@ -72,6 +72,12 @@ void tw_engine_info(tw_engine_t *e, tw_engine_info_t *out)
     memcpy(out->name, symbol != NULL ? symbol : "", n);
 }
 
+static uint32_t nanoseconds(const tw_engine_t *e, uint32_t cycles)
+{
+    const uint64_t ns = (uint64_t)cycles * 1000u / e->cfg.port->cycles_per_us;
+    return ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+}
+
 tw_err_t tw_engine_node(tw_engine_t *e, uint32_t node, tw_engine_node_t *out)
 {
     const tw_graph_t *g = engine_view(e);
@@ -97,6 +103,9 @@ tw_err_t tw_engine_node(tw_engine_t *e, uint32_t node, tw_engine_node_t *out)
         .version = e->slots[e->c.group_view].versions[node],
         .script = n->script >= 0 ? n->script : n->own_script,
     };
+    out->ns_last = nanoseconds(e, out->cycles_last);
+    out->ns_max = nanoseconds(e, out->cycles_max);
+    out->ns_avg = nanoseconds(e, out->cycles_avg);
     for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx; i++) {
         out->arcs[i] = n->refs[i].arc;
     }

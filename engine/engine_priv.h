@@ -8,6 +8,7 @@
 #include "engine/engine_fade.h"
 #include "engine/engine_word.h"
 #include "engine/graph/graph.h"
+#include "engine/graph/graph_mp.h"
 #include "engine/graph/graph_carry.h"
 
 typedef enum tw_op {
@@ -60,6 +61,14 @@ typedef struct reply {
     uint32_t bytes;
 } reply_t;
 
+/* engine_values.c: parameters as the control side knows them */
+enum { DRAFT_UNKNOWN = 1, DRAFT_KNOWN = 2 };
+typedef struct values {
+    uint32_t *at;                  /* of each node's block, NULL: no memory for any of it */
+    uint8_t *now, *draft, *before; /* published; with the open group; before the armed group */
+    uint8_t *known, *drafted;      /* per node */
+} values_t;
+
 typedef struct slot {
     uint8_t *mem;
     tw_graph_t graph;
@@ -70,11 +79,14 @@ typedef struct slot {
     uint8_t *value; /* two saved nodes: for putting parameters back */
     uint32_t value_bytes;
     bool live; /* its nodes were RESET and not yet STOPped */
+    values_t values;
     fade_side_t side;
     tw_arena_t rest;       /* what the graph left of the slot */
     size_t rest_mark;      /* of it, without the plan of a swap */
     tw_graph_carry_t plan; /* what it takes over from the graph before */
 } slot_t;
+
+#define OP_SWAP_CARRY 2, 1 /* of cmd_t.b: tw_carry_t */
 
 /* What the engine knows of its slots, in one word for the control side. */
 #define WHERE_CURRENT 1, 0 /* slot + 1, 0 none */
@@ -119,6 +131,7 @@ typedef struct timed {
 
 struct tw_engine {
     tw_engine_cfg_t cfg;
+    tw_crew_t crew; /* instances that share the graph that runs */
     slot_t slots[2];
     timed_t timed;
     uint8_t *queue;
@@ -149,6 +162,7 @@ struct tw_engine {
         uint32_t moves;                /* published */
         uint32_t arm_number, arm_need; /* of the open group: 0 not armed; bytes its undo takes */
         uint32_t arms;
+        uint32_t reverts; /* of the engine, followed so far */
         uint32_t images;  /* primed so far */
         uint32_t scripts; /* replacements of scripts published */
         bool from_events; /* where the reply handed out came from */
@@ -215,6 +229,17 @@ void undo_revert(tw_engine_t *e);
 void engine_tell_where(tw_engine_t *e);
 /** Control: bytes the undo of a command takes more; 0 when the open group is not armed. */
 uint32_t undo_need(tw_engine_t *e, const cmd_t *c);
+
+/* engine_values.c: control side */
+void values_build(slot_t *s, tw_arena_t *arena);
+/** Parameters go over to the graph swapped in, as its plan says. */
+void values_carry(slot_t *s, const slot_t *old);
+/** A command was put into the open group. */
+void values_put(tw_engine_t *e, const cmd_t *c, const uint8_t *value);
+/** The group was published (keep), or dropped. */
+void values_settle(slot_t *s, const cmd_t *c, bool armed, bool keep);
+/** The armed group of this number goes back. */
+void values_revert(slot_t *s, uint32_t number);
 
 /* engine_queue.c */
 #define NO_REPLY UINT32_MAX

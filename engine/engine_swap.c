@@ -13,7 +13,6 @@
 #include "engine/engine_priv.h"
 
 enum { HOT_BLOCKS = 8, HOT_PERMILLE = 1000, OP_SWAP_START = 1, OP_SWAP_CONFIRM = 8 };
-#define OP_SWAP_CARRY 2, 1
 
 /* ---- control side ------------------------------------------------------------------- */
 
@@ -119,10 +118,20 @@ tw_err_t tw_engine_put_keep(tw_engine_t *e, uint32_t token)
     return engine_put(e, &c, NULL, on_token(token));
 }
 
+/* Values the engine put back by itself. After a graph it took back nothing was armed in the one that runs now. */
+static void follow_reverts(tw_engine_t *e, uint32_t reverts)
+{
+    if (reverts != e->c.reverts && e->c.view != NO_SLOT) {
+        values_revert(&e->slots[e->c.view], e->c.arms);
+    }
+    e->c.reverts = reverts;
+}
+
 void tw_engine_guard(tw_engine_t *e, tw_engine_guard_t *out)
 {
     engine_sync(e);
     const uint32_t reverts = atomic_load_explicit(&e->reverts, memory_order_acquire);
+    follow_reverts(e, reverts);
     const uint32_t where = atomic_load_explicit(&e->where, memory_order_acquire);
     *out = (tw_engine_guard_t){
         .armed = (tw_waits_t)tw_bits(where, WHERE_ARMED),

@@ -19,3 +19,25 @@ kissfft.free := 1
 speexdsp.src := $(addprefix $(SPEEXDSP)/libspeexdsp/,preprocess.c filterbank.c)
 speexdsp.flags := $(DSP_SHIM) -DFLOATING_POINT -DUSE_KISS_FFT -DEXPORT= -DOS_SUPPORT_CUSTOM -w
 speexdsp.free := 1
+
+# Kernels whose loops are written for vector units: -O2 alone leaves them scalar. No sum changes its order.
+ifeq ($(PROFILE),host)
+$(patsubst %,$(B)/obj/engine/node/%.o,convert resample signal wave): CFLAGS_host += -O3
+endif
+
+# CMSIS-DSP behind the same tables: CMSIS_DSP_DIR=<its sources>, or =pypi for those of the official source distribution.
+ifdef CMSIS_DSP_DIR
+CMSIS_DSP := $(if $(filter pypi,$(CMSIS_DSP_DIR)),build/src/cmsisdsp,$(CMSIS_DSP_DIR))
+ifeq ($(CMSIS_DSP_DIR),pypi)
+$(if $(wildcard $(CMSIS_DSP)),,$(info $(shell tools/cmsis_src.sh 2>&1)))
+endif
+$(if $(wildcard $(CMSIS_DSP)/Include/arm_math.h),,$(error CMSIS_DSP_DIR=$(CMSIS_DSP_DIR): no Include/arm_math.h there))
+LIBS += cmsisdsp
+CFLAGS_cmsis := -DTW_CMSIS_DSP=1
+dsp.flags += -isystem $(CMSIS_DSP)/Include -D__GNUC_PYTHON__
+cmsisdsp.src := $(patsubst %,$(CMSIS_DSP)/Source/%.c,FilteringFunctions/arm_biquad_cascade_df1_q15 \
+	FilteringFunctions/arm_biquad_cascade_df1_f32 $(addprefix TransformFunctions/arm_,rfft_fast_f32 rfft_fast_init_f32 \
+	cfft_f32 cfft_init_f32 cfft_radix8_f32 bitreversal2) CommonTables/arm_common_tables CommonTables/arm_const_structs)
+cmsisdsp.flags := -D__GNUC_PYTHON__ -I$(CMSIS_DSP)/Include -I$(CMSIS_DSP)/PrivateInclude -w
+cmsisdsp.free := 1
+endif

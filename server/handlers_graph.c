@@ -136,6 +136,9 @@ static void fill_node(uint32_t number, const tw_engine_node_t *node, tunewire_v1
     m->load_permille = node->load_permille;
     m->runs = node->runs;
     m->errors = node->errors;
+    m->run_ns_last = node->ns_last;
+    m->run_ns_max = node->ns_max;
+    m->run_ns_avg = node->ns_avg;
     for (uint32_t i = 0; i < (uint32_t)node->rx + node->tx && i < TW_MAX_NODE_ARCS; i++) {
         if (i < node->rx) {
             m->in_arcs[m->in_arcs_count++] = node->arcs[i];
@@ -176,6 +179,11 @@ static void fill_arc(uint32_t number, const tw_engine_arc_t *arc, tunewire_v1_Ar
     m->channels = arc->fmt.channels;
     m->rate = arc->fmt.rate_hz;
     m->frame_bytes = arc->fmt.frame_bytes;
+    m->fill = arc->write - arc->read;
+    m->max_fill = arc->max_fill;
+    m->overflows = arc->overflows;
+    m->underflows = arc->underflows;
+    m->realigns = arc->realigns;
     tw_copy_str(m->name, sizeof m->name, arc->name);
 }
 

@@ -95,10 +95,10 @@ static void *run(void *arg)
     return NULL;
 }
 
-static void raise_priority(const engine_thread_t *t)
+static void raise_priority(const engine_thread_t *t, pthread_t thread)
 {
     const struct sched_param p = {.sched_priority = t->priority};
-    const int err = pthread_setschedparam(t->thread, SCHED_FIFO, &p);
+    const int err = pthread_setschedparam(thread, SCHED_FIFO, &p);
     if (err != 0) {
         log_text(TW_LOG_WARN,
                  "priority %d refused (%s): run as root, give the program CAP_SYS_NICE, or raise "
@@ -109,15 +109,61 @@ static void raise_priority(const engine_thread_t *t)
     }
 }
 
+/* While a block is open somebody may need us within a microsecond: spin. Between blocks, sleep. */
+static void *help(void *arg)
+{
+    enum { SPINS = 2000, SLEEP_NS = 50000 };
+    const engine_helper_t *h = arg;
+    unsigned idle = 0;
+    prctl(PR_SET_TIMERSLACK, 1000ul);
+    /* not t->stop: the block that runs may wait for us */
+    while (!atomic_load_explicit(&h->of->alone, memory_order_relaxed)) {
+        if (tw_engine_help(h->of->engine, h->k)) {
+            idle = 0;
+        } else if (!tw_engine_busy(h->of->engine) || idle++ > SPINS) {
+            sleep_ns(SLEEP_NS);
+            idle = 0;
+        }
+    }
+    return NULL;
+}
+
+static bool start_helpers(engine_thread_t *t)
+{
+    for (uint32_t k = 1; k <= t->helpers; k++) {
+        engine_helper_t *h = &t->helper[k - 1];
+        *h = (engine_helper_t){.of = t, .k = k};
+        if (pthread_create(&h->thread, NULL, help, h) != 0) {
+            return false;
+        }
+        t->helping = k;
+        if (t->priority > 0) {
+            raise_priority(t, h->thread);
+        }
+    }
+    return true;
+}
+
+static void join_helpers(engine_thread_t *t)
+{
+    atomic_store_explicit(&t->alone, true, memory_order_relaxed);
+    for (uint32_t k = 0; k < t->helping; k++) {
+        pthread_join(t->helper[k].thread, NULL);
+    }
+    t->helping = 0;
+}
+
 bool engine_thread_start(engine_thread_t *t)
 {
     sigset_t all, old;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &old); /* inherited: signals are the other thread's business */
-    const bool ok = pthread_create(&t->thread, NULL, run, t) == 0;
+    const bool ok = start_helpers(t) && pthread_create(&t->thread, NULL, run, t) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (ok && t->priority > 0) {
-        raise_priority(t);
+    if (!ok) {
+        join_helpers(t);
+    } else if (t->priority > 0) {
+        raise_priority(t, t->thread);
     }
     return ok;
 }
@@ -126,4 +172,5 @@ void engine_thread_stop(engine_thread_t *t)
 {
     atomic_store_explicit(&t->stop, true, memory_order_relaxed);
     pthread_join(t->thread, NULL);
+    join_helpers(t);
 }

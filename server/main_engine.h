@@ -4,16 +4,27 @@
 #include "engine/engine.h"
 #include <pthread.h>
 
+enum { ENGINE_HELPERS_MAX = 7 };
+typedef struct engine_helper {
+    struct engine_thread *of;
+    uint32_t k; /* from 1 */
+    pthread_t thread;
+} engine_helper_t;
+
 typedef struct engine_thread {
     tw_engine_t *engine;
     tw_board_linux_t *board;
     bool fast;
     uint64_t max_blocks;     /* 0: no end */
     int priority;            /* SCHED_FIFO, 0: none */
+    uint32_t helpers;        /* further threads that run the graph, at most ENGINE_HELPERS_MAX */
     void (*done)(void *ctx); /* engine thread, when max_blocks have run */
     void *done_ctx;
     /* own */
     pthread_t thread;
+    engine_helper_t helper[ENGINE_HELPERS_MAX];
+    uint32_t helping;   /* started */
+    _Atomic bool alone; /* the engine's thread has ended: helpers too */
     _Atomic bool stop;
     _Atomic uint64_t blocks;        /* run so far */
     _Atomic uint32_t worst_late_us; /* since somebody last took it */

@@ -142,6 +142,7 @@ static bool open_board(daemon_t *d)
     const tw_board_linux_cfg_t cfg = {.platform = &d->platform,
                                       .overrides = d->opt.ios,
                                       .n_overrides = d->opt.n_ios,
+                                      .threads = d->opt.threads,
                                       .log = on_board_log,
                                       .log_ctx = d};
     d->board = tw_board_linux_open(&cfg, why);
@@ -164,7 +165,8 @@ static bool open_engine(daemon_t *d)
                                  .timed_bytes = MB,
                                  .reply_bytes = MB,
                                  .graph_bytes = GRAPH_BYTES,
-                                 .shadow_bytes = 4 * MB};
+                                 .shadow_bytes = 4 * MB,
+                                 .threads = d->opt.threads};
     const size_t need = tw_engine_need(&cfg);
     d->engine_memory = take_memory(need);
     const tw_err_t err =
@@ -303,6 +305,7 @@ static bool open_thread(daemon_t *d)
     d->thread.fast = d->opt.fast;
     d->thread.max_blocks = d->opt.blocks;
     d->thread.priority = d->opt.priority;
+    d->thread.helpers = d->opt.threads > 1 ? d->opt.threads - 1 : 0;
     d->thread.done = on_blocks_done;
     d->thread.done_ctx = d;
     if (!engine_thread_start(&d->thread)) {

@@ -144,6 +144,10 @@ static int take(options_t *o, option_t option, const char *value)
         ok = take_number(value, 99, &n) && n > 0;
         o->priority = (int)n;
         break;
+    case OPT_THREADS:
+        ok = take_number(value, OPTIONS_MAX_THREADS, &n) && n > 0;
+        o->threads = (uint32_t)n;
+        break;
     case OPT_RECORD:
         o->record = value;
         break;

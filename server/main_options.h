@@ -5,6 +5,8 @@
 
 enum { OPTIONS_MAX_IOS = 64 };
 
+enum { OPTIONS_MAX_THREADS = 8 };
+
 typedef struct options {
     const char *platform, *graph, *key_file; /* NULL: not given */
     char host[64];
@@ -12,8 +14,9 @@ typedef struct options {
     const char *ios[OPTIONS_MAX_IOS];
     unsigned n_ios;
     bool fast;
-    uint64_t blocks; /* 0: for ever */
-    int priority;    /* 0: the system's */
+    uint64_t blocks;  /* 0: for ever */
+    int priority;     /* 0: the system's */
+    uint32_t threads; /* that run the graph; 0: one */
     uint32_t log_level;
     const char *record; /* NULL: not */
     bool record_outputs;

@@ -211,6 +211,7 @@ typedef struct tw_txn {
     uint32_t last_expired; /* id of the last one that ran out, for a better answer */
     uint32_t next_id;
     uint32_t confirm_ms; /* of the open one, 0 none */
+    uint32_t blamed;     /* node whose values do not agree */
 } tw_txn_t;
 
 /* A change that was made and waits for somebody's word (pending.c). */

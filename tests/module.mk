@@ -1,7 +1,7 @@
 # Unit tests: every tests/unit/test_<x>.c is one CMocka program, linked with all libraries.
 LIBS += support
 support.src := $(wildcard tests/support/*.c)
-ALL_LIBS := support server cli client graphc scriptasm phy protocol board engine dsp speexdsp kissfft base hosted
+ALL_LIBS := support server cli client graphc scriptasm phy protocol board engine dsp speexdsp kissfft $(if $(CMSIS_DSP_DIR),cmsisdsp) base hosted
 UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 define unit_test
 PROGRAMS += tests/$(1)
@@ -36,9 +36,9 @@ $(B)/tests/test_engine_one_context: $(ONE_CONTEXT) $(foreach l,$(ALL_LIBS),$(B)/
 		-lcmocka -lmbedcrypto -ljansson -lm -lpthread
 
 # What runs under ThreadSanitizer too: whatever two threads share.
-TSAN_TESTS := $(filter test_graph_io test_ring test_engine_threads test_phy_tcp,$(UNIT))
+TSAN_TESTS := $(filter test_graph_io test_graph_mp test_ring test_engine_threads test_phy_tcp,$(UNIT))
 
-.PHONY: unit-programs tsan-programs fuzz-programs python docs
+.PHONY: cmsis oracles soak-mp unit-programs tsan-programs fuzz-programs python docs
 unit-programs: $(foreach t,$(UNIT),$(B)/tests/$(t)) $(B)/tests/test_engine_one_context \
 	$(foreach f,$(FUZZ),$(B)/replay/$(f))
 tsan-programs: $(foreach t,$(TSAN_TESTS),$(B)/tests/$(t))
@@ -49,7 +49,7 @@ test: ## set up, check, then every test (unit, corpus replay, threads, end to en
 	@$(MAKE) check
 	@$(MAKE) -j2 PROFILE=debug unit-programs
 	@$(MAKE) -j2 PROFILE=tsan tsan-programs
-	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS))
+	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS) oracle)
 	@$(PYTHON) tests/run_tests.py $(if $(ONLY),--only $(ONLY))
 
 docs: ## bring the tables of docs/ up to the .def files they are made from
@@ -62,6 +62,25 @@ python: ## the Python package with the newest protobuf of PyPI, typed, and as a 
 	@tools/check_python.sh
 
 FREE_LIBS := $(patsubst %,build/host/lib%.a,base engine protocol dsp speexdsp kissfft)
+# Kernels and nodes for tests in other languages (tests/e2e/test_oracles.py).
+PROGRAMS += oracle
+oracle.src := tests/oracle/oracle.c
+oracle.libs := engine base hosted
+
+ORACLE_VENV := build/venv-oracles
+oracles: ## kernels and nodes against SciPy and the CMSIS-DSP wheel of PyPI (needs the network once)
+	@tools/setup.sh test
+	@$(MAKE) -j2 PROFILE=host build/host/oracle
+	@test -x $(ORACLE_VENV)/bin/pip || $(PYTHON) -m venv --system-site-packages $(ORACLE_VENV) || \
+		{ echo "No venv: apt-get install python3-venv" >&2; exit 1; }
+	@$(ORACLE_VENV)/bin/pip -q install --only-binary :all: --no-deps cmsisdsp==1.10.1
+	@$(ORACLE_VENV)/bin/python -m pytest -q -p no:cacheprovider tests/e2e/test_oracles.py
+
+CMSIS_TESTS := test_backend test_kernels test_services test_node_golden test_node_filter test_node_analysis test_node_mfcc
+cmsis: ## the same results with CMSIS-DSP as backend, from PyPI (needs the network once)
+	@$(MAKE) -j2 PROFILE=debug CMSIS_DSP_DIR=$(or $(CMSIS_DSP_DIR),pypi) $(CMSIS_TESTS:%=build/debug-cmsis/tests/%)
+	@for t in $(CMSIS_TESTS); do build/debug-cmsis/tests/$$t || exit 1; done
+
 check: ## format, layers, freestanding symbols, tables against docs, static analysis
 	@tools/setup.sh test
 	@$(PYTHON) tools/check_layers.py
@@ -93,6 +112,14 @@ fuzz: ## search with libFuzzer: make fuzz [ONLY=frame] [SECONDS_EACH=300]
 		grep -E 'stat::number_of_executed_units|stat::peak_rss_mb' build/fuzz/work/$$f.log; \
 	done
 
+MP_RUNS ?= 10000000
+soak-mp: ## eight threads on one graph for MP_RUNS node runs, against one thread; then under ThreadSanitizer
+	@tools/setup.sh test
+	@$(MAKE) -j2 PROFILE=host build/host/tests/test_graph_mp
+	@$(MAKE) -j2 PROFILE=tsan build/tsan/tests/test_graph_mp
+	@TW_MP_RUNS=$(MP_RUNS) build/host/tests/test_graph_mp
+	@TW_MP_RUNS=$(MP_RUNS) build/tsan/tests/test_graph_mp
+
 PROGRAMS += bench_rpc bench_compile bench_engine bench_kernels
 bench_kernels.src := tests/bench/bench_kernels.c
 bench_kernels.libs := engine base hosted
@@ -105,7 +132,7 @@ bench_engine.src := tests/bench/bench_engine.c
 bench_engine.libs := graphc scriptasm board engine base hosted
 bench_engine.ld := -lmbedcrypto
 bench: ## ratios against named peers: make bench [ONLY=rpc_setparam]; also in build/bench.json
-	@tools/setup.sh build
+	@tools/setup.sh bench
 	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS) bench_rpc bench_compile bench_engine bench_kernels)
 	@$(if $(filter kernels,$(ONLY)),,$(PYTHON) tests/bench/run_bench.py $(if $(ONLY),--only $(ONLY)))
 	@$(if $(filter-out kernels,$(ONLY)),,build/host/bench_kernels)

@@ -16,12 +16,15 @@
  * buffer. The second grows where the first was read, and the first takes data
  * only when both are empty.
  *
- * One thread moves the indexes. They are atomic only because another thread may
- * look at them (arc state over the wire); a look needs no order, so relaxed.
+ * The producer moves `write`, the consumer `read`. With several instances they are
+ * two threads: an index is stored with release and read with acquire, so what lies
+ * before it is seen too, and each side has lines of its own. With one they are
+ * atomic only because another thread may look at them, which needs no order.
  * Frames start aligned to min(4, sample size): the loader refuses others.
  */
 #pragma once
 #include "engine/base/bytes.h"
+#include "engine/base/config.h"
 #include <stdatomic.h>
 
 /** Types of the image. */
@@ -57,6 +60,26 @@ enum { TW_ARC_FLUSH_DATA = 1, TW_ARC_FLUSH_DESCRIPTOR = 2 };
 
 struct tw_arc_task;
 
+#if TW_MULTIPROCESSOR
+#define TW_INDEX_LOAD memory_order_acquire
+#define TW_INDEX_STORE memory_order_release
+#define TW_ARC_LINE _Alignas(32)
+#else
+#define TW_INDEX_LOAD memory_order_relaxed
+#define TW_INDEX_STORE memory_order_relaxed
+#define TW_ARC_LINE
+#endif
+
+static inline uint32_t tw_index_get(const tw_gauge_t *g)
+{
+    return atomic_load_explicit(g, TW_INDEX_LOAD);
+}
+
+static inline void tw_index_set(tw_gauge_t *g, uint32_t v)
+{
+    atomic_store_explicit(g, v, TW_INDEX_STORE);
+}
+
 typedef struct tw_arc {
     uint8_t *buf;
     uint32_t size;      /* [bytes] >= both frames */
@@ -65,13 +88,12 @@ typedef struct tw_arc {
     uint32_t out_frame; /* consumer's frame [bytes] */
     uint32_t in_ready;  /* the producer may run with this room: its frame, or what arc_crumbs asks for */
     uint32_t out_ready; /* the consumer may run with this fill */
-    tw_gauge_t read, write;
-    tw_gauge_t overflows, underflows, realigns, max_fill;
-    uint64_t stamp_us;           /* device time of the last write */
-    uint8_t *last;               /* copy of the newest producer frame, for concealment; NULL when not needed */
-    void *taps;                  /* probes of the host, NULL none */
+    uint8_t *last;      /* copy of the newest producer frame, for concealment; NULL when not needed */
+    void *taps;         /* probes of the host, NULL none */
     struct tw_arc *shares;       /* the other arc in this buffer, NULL none */
     struct tw_arc_task *task;    /* debug task of the image, NULL none */
+    uint16_t from, to;           /* places of producer and consumer in the schedule, TW_ARC_NOBODY an IO */
+    int16_t script;              /* of policy 3, -1 none */
     uint8_t type;                /* TW_ARC_* */
     bool second;                 /* of two that share: the one behind the node */
     bool special;                /* shares or is pinned: room has a rule of its own */
@@ -79,17 +101,23 @@ typedef struct tw_arc {
     bool pinned;                 /* a driver is sending from it: nothing in it may move */
     uint8_t flush;               /* caches: 1 data, 2 descriptor */
     uint8_t underflow, overflow; /* policy codes of the image */
-    int16_t script;              /* of policy 3, -1 none */
-    bool underflow_series, overflow_series; /* the last access failed too: no second event */
-    bool blocked;                           /* its producer waits for room: who consumes wakes it */
-    uint16_t from, to;                      /* places of producer and consumer in the schedule, TW_ARC_NOBODY an IO */
+    /* the producer's */
+    TW_ARC_LINE tw_gauge_t write;
+    tw_gauge_t overflows, realigns, max_fill;
+    uint64_t stamp_us;    /* device time of the last write */
+    bool overflow_series; /* the last access failed too: no second event */
+    bool blocked;         /* it waits for room: who consumes wakes it; one instance only */
+    /* the consumer's */
+    TW_ARC_LINE tw_gauge_t read;
+    tw_gauge_t underflows;
+    bool underflow_series;
 } tw_arc_t;
 
 enum { TW_ARC_NOBODY = 0xFFFF };
 
 static inline uint32_t tw_arc_fill(const tw_arc_t *a)
 {
-    return tw_gauge_get(&a->write) - tw_gauge_get(&a->read);
+    return tw_index_get(&a->write) - tw_index_get(&a->read);
 }
 
 /** Room in all. Of two arcs in one buffer the first has room when both are empty, the second where the first has data:
@@ -100,10 +128,10 @@ static inline uint32_t tw_arc_free(const tw_arc_t *a)
         return a->cap - tw_arc_fill(a);
     }
     if (a->shares == NULL) {
-        return a->cap - tw_gauge_get(&a->write);
+        return a->cap - tw_index_get(&a->write);
     }
     if (a->second) {
-        const bool follows = tw_gauge_get(&a->shares->read) == tw_gauge_get(&a->write);
+        const bool follows = tw_index_get(&a->shares->read) == tw_index_get(&a->write);
         return follows || tw_arc_fill(a) == 0 ? tw_arc_fill(a->shares) : 0;
     }
     return tw_arc_fill(a) == 0 && tw_arc_fill(a->shares) == 0 ? a->cap : 0;
@@ -124,7 +152,7 @@ static inline bool tw_arc_readable(const tw_arc_t *a)
 /** Where `write` is in the buffer; it may have run past the end of a ring. */
 static inline uint32_t tw_arc_write_at(const tw_arc_t *a)
 {
-    const uint32_t write = tw_gauge_get(&a->write);
+    const uint32_t write = tw_index_get(&a->write);
     return write < a->size || a->type != TW_ARC_MODULO ? write : write - a->size;
 }
 
@@ -132,7 +160,7 @@ static inline uint32_t tw_arc_write_at(const tw_arc_t *a)
 static inline uint32_t tw_arc_head(const tw_arc_t *a)
 {
     const uint32_t fill = tw_arc_fill(a);
-    return a->type != TW_ARC_MODULO ? fill : tw_min_u32(fill, a->size - tw_gauge_get(&a->read));
+    return a->type != TW_ARC_MODULO ? fill : tw_min_u32(fill, a->size - tw_index_get(&a->read));
 }
 
 /** Contiguous bytes behind the data without moving them. */
@@ -141,7 +169,7 @@ static inline uint32_t tw_arc_tail(const tw_arc_t *a)
     if (a->shares != NULL) {
         return tw_arc_free(a);
     }
-    const uint32_t write = tw_gauge_get(&a->write);
+    const uint32_t write = tw_index_get(&a->write);
     if (a->type != TW_ARC_MODULO) {
         return a->cap - write;
     }
@@ -153,7 +181,7 @@ void tw_arc_turn(tw_arc_t *a);
 
 static inline void tw_arc_realign(tw_arc_t *a)
 {
-    const uint32_t read = tw_gauge_get(&a->read), fill = tw_arc_fill(a);
+    const uint32_t read = tw_index_get(&a->read), fill = tw_arc_fill(a);
     if (read == 0) {
         return;
     }
@@ -165,8 +193,8 @@ static inline void tw_arc_realign(tw_arc_t *a)
         }
         tw_gauge_add(&a->realigns, 1);
     }
-    tw_gauge_set(&a->read, 0);
-    tw_gauge_set(&a->write, fill);
+    tw_index_set(&a->read, 0);
+    tw_index_set(&a->write, fill);
 }
 
 /** The whole frames in `bytes`. Mostly there is one or none, and a division costs as much as a small node. */
@@ -197,14 +225,14 @@ static inline uint8_t *tw_arc_room(tw_arc_t *a, uint32_t bytes)
         return NULL;
     }
     if (a->shares != NULL) { /* the first: both are empty; the second: empty too, or it follows already */
-        const uint32_t at = a->second ? tw_gauge_get(&a->shares->read) : 0;
+        const uint32_t at = a->second ? tw_index_get(&a->shares->read) : 0;
         if (tw_arc_fill(a) == 0) {
-            tw_gauge_set(&a->read, at);
-            tw_gauge_set(&a->write, at);
+            tw_index_set(&a->read, at);
+            tw_index_set(&a->write, at);
         }
         if (!a->second) {
-            tw_gauge_set(&a->shares->read, 0);
-            tw_gauge_set(&a->shares->write, 0);
+            tw_index_set(&a->shares->read, 0);
+            tw_index_set(&a->shares->write, 0);
         }
     } else if (tw_arc_tail(a) < bytes ||
                (a->type == TW_ARC_MODULO && tw_arc_head(a) < a->out_frame && tw_arc_fill(a) >= a->out_frame)) {
@@ -215,15 +243,15 @@ static inline uint8_t *tw_arc_room(tw_arc_t *a, uint32_t bytes)
 
 static inline const uint8_t *tw_arc_data(const tw_arc_t *a)
 {
-    return a->buf + tw_gauge_get(&a->read);
+    return a->buf + tw_index_get(&a->read);
 }
 
 /** `bytes` written at tw_arc_room() are data now, of an arc that keeps no copy. */
 static inline void tw_arc_advance(tw_arc_t *a, uint32_t bytes)
 {
-    const uint32_t write = tw_gauge_get(&a->write) + bytes;
-    tw_gauge_set(&a->write, write);
-    tw_gauge_max(&a->max_fill, write - tw_gauge_get(&a->read));
+    const uint32_t write = tw_index_get(&a->write) + bytes;
+    tw_index_set(&a->write, write);
+    tw_gauge_max(&a->max_fill, write - tw_index_get(&a->read));
 }
 
 /** `bytes` written at tw_arc_room() are data now. */
@@ -239,13 +267,13 @@ static inline void tw_arc_commit(tw_arc_t *a, uint32_t bytes)
 static inline void tw_arc_consume(tw_arc_t *a, uint32_t bytes)
 {
     if (a->type < TW_ARC_MODULO) {
-        tw_gauge_add(&a->read, bytes);
+        tw_index_set(&a->read, tw_index_get(&a->read) + bytes);
         return;
     }
-    const uint32_t read = tw_gauge_get(&a->read) + bytes, turn = read >= a->size ? a->size : 0;
+    const uint32_t read = tw_index_get(&a->read) + bytes, turn = read >= a->size ? a->size : 0;
     if (a->type == TW_ARC_MODULO) {
-        tw_gauge_set(&a->write, tw_gauge_get(&a->write) - turn);
-        tw_gauge_set(&a->read, read - turn);
+        tw_index_set(&a->write, tw_index_get(&a->write) - turn);
+        tw_index_set(&a->read, read - turn);
     }
 }
 
@@ -258,7 +286,7 @@ static inline void tw_arc_clear(tw_arc_t *a)
     if (a->shares != NULL) {
         tw_arc_consume(a, tw_arc_fill(a));
     } else if (a->type != TW_ARC_CONSTANT) {
-        tw_gauge_set(&a->read, 0);
-        tw_gauge_set(&a->write, 0);
+        tw_index_set(&a->read, 0);
+        tw_index_set(&a->write, 0);
     }
 }

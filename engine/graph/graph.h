@@ -73,6 +73,7 @@ typedef struct tw_graph_node {
     uint16_t pos;       /* place in the schedule: its tw_graph_hot_t */
     uint8_t flow;       /* bit tw_flow_t: control nodes ask it, see graph_control.c */
     bool failed;        /* its first error was told */
+    tw_gauge_t touched; /* a script of this graph has set a parameter of it, or RESET it */
     tw_gauge_t errors;
     tw_gauge_t load_cycles; /* of a block, mean of the last TW_LOAD_BLOCKS */
 } tw_graph_node_t;

@@ -21,10 +21,10 @@ enum { KEYS = 48 };
 
 /* ---- the schedule ------------------------------------------------------------- */
 
-/* Nothing about the arc needs a rule of its own: data in a row, ready by the frame. */
+/* Data in a row, ready by the frame, and no driver that holds it. */
 static bool ordinary(const tw_arc_t *a)
 {
-    return a->type < TW_ARC_MODULO && a->shares == NULL && !a->pins && a->flush == 0 && a->in_ready == a->in_frame &&
+    return a->type < TW_ARC_MODULO && !a->pins && a->flush == 0 && a->in_ready == a->in_frame &&
            a->out_ready == a->out_frame;
 }
 
@@ -176,23 +176,6 @@ static inline tw_xdm_t offer_data(tw_arc_t *a)
     return (tw_xdm_t){a->buf + tw_gauge_get(&a->read), tw_arc_available(a)};
 }
 
-/* What a node says it used is believed as far as it was offered, which the arc still tells: only the node's own run
- * moves it meanwhile. @return bytes moved */
-static inline uint32_t take_data(tw_graph_t *g, tw_arc_t *a, uint32_t bytes)
-{
-    const uint32_t n = tw_min_u32(bytes, tw_arc_available(a));
-    tw_arc_consume(a, n);
-    sched_consumed(g, a);
-    return n;
-}
-
-static inline uint32_t take_room(tw_graph_t *g, tw_arc_t *a, uint32_t bytes)
-{
-    const uint32_t n = tw_min_u32(bytes, tw_arc_whole(tw_arc_tail(a), a->in_frame));
-    flow_wrote(g, a, a->buf + tw_gauge_get(&a->write), n);
-    return n;
-}
-
 static inline bool has_data(const tw_arc_t *a)
 {
     return tw_arc_fill(a) >= a->out_frame;
@@ -221,27 +204,35 @@ static bool plain_ready(tw_graph_t *g, const tw_graph_hot_t *h)
     return h->block_runs < TW_MAX_BLOCK_RUNS;
 }
 
+/* What a node says it used is believed as far as it was offered. @return bytes moved */
 static uint32_t run_plain(tw_graph_t *g, tw_graph_hot_t *h, uint32_t *state)
 {
     const tw_graph_node_t *n = &g->nodes[h->node];
     const uint32_t rx = n->rx, all = rx + n->tx;
     tw_xdm_t x[TW_MAX_NODE_ARCS];
-    uint32_t moved = 0;
+    uint32_t moved = 0, given[TW_MAX_NODE_ARCS];
     for (uint32_t i = rx; i < all; i++) {
         x[i] = offer_room(&g->arcs[n->refs[i].arc]);
+        given[i] = x[i].bytes;
     }
     for (uint32_t i = 0; i < rx; i++) {
         x[i] = offer_data(&g->arcs[n->refs[i].arc]);
+        given[i] = x[i].bytes;
     }
     const uint32_t err = call(g, h, x, state);
     if (err != 0) {
         node_error(g, h->node, err);
     }
-    for (uint32_t i = 0; i < rx; i++) {
-        moved += take_data(g, &g->arcs[n->refs[i].arc], x[i].bytes);
-    }
-    for (uint32_t i = rx; i < all; i++) {
-        moved += take_room(g, &g->arcs[n->refs[i].arc], x[i].bytes);
+    for (uint32_t i = 0; i < all; i++) {
+        tw_arc_t *a = &g->arcs[n->refs[i].arc];
+        const uint32_t bytes = tw_min_u32(x[i].bytes, given[i]);
+        moved += bytes;
+        if (i < rx) {
+            tw_arc_consume(a, bytes);
+            sched_consumed(g, a);
+        } else {
+            flow_wrote(g, a, a->buf + tw_gauge_get(&a->write), bytes);
+        }
     }
     return moved;
 }
@@ -251,6 +242,9 @@ static uint32_t run_plain(tw_graph_t *g, tw_graph_hot_t *h, uint32_t *state)
 /* An empty buffer begins anew at its start: no data to move. */
 static inline uint32_t make_room(tw_arc_t *a, uint32_t write)
 {
+    if (a->special) {
+        return (uint32_t)(tw_arc_room(a, a->in_frame) - a->buf);
+    }
     if (a->cap - write < a->in_frame) {
         tw_arc_realign(a);
         return tw_gauge_get(&a->write);
@@ -278,15 +272,17 @@ static inline bool run_single(tw_graph_t *g, tw_graph_hot_t *h, uint32_t *moved,
     tw_arc_t *in = h->in, *out = h->out;
     const uint32_t read = tw_gauge_get(&in->read), fill = tw_gauge_get(&in->write) - read;
     const uint32_t full = tw_gauge_get(&out->write) - tw_gauge_get(&out->read);
+    const uint32_t space = out->special ? tw_arc_free(out) : out->cap - full;
     if (fill < in->out_frame || h->block_runs >= TW_MAX_BLOCK_RUNS) {
         return false;
     }
-    if (out->cap - full < out->in_frame) {
+    if (space < out->in_frame) {
         out->blocked = true;
         return false;
     }
     const uint32_t write = make_room(out, tw_gauge_get(&out->write));
-    const uint32_t data = tw_arc_whole(fill, in->out_frame), room = tw_arc_whole(out->cap - write, out->in_frame);
+    const uint32_t tail = out->special ? space : out->cap - write;
+    const uint32_t data = tw_arc_whole(fill, in->out_frame), room = tw_arc_whole(tail, out->in_frame);
     /* an arc from the node to itself may just have moved its data */
     tw_xdm_t x[2] = {{in->buf + (in == out ? tw_gauge_get(&in->read) : read), data}, {out->buf + write, room}};
     const uint32_t err = call(g, h, x, state);
@@ -328,8 +324,7 @@ static bool serve_plain(tw_graph_t *g, tw_graph_hot_t *h, uint32_t *moved)
 /* @return false: it is not ready now */
 static inline bool serve(tw_graph_t *g, tw_graph_hot_t *h, bool short_path, uint32_t *moved)
 {
-    /* a driver sending from the arc pins it: only the long way knows */
-    if (short_path && h->single && !h->out->special) {
+    if (short_path && h->single) {
         return serve_single(g, h, moved);
     }
     if (short_path && h->plain) {
@@ -470,6 +465,10 @@ bool tw_graph_run(tw_graph_t *g, tw_run_how_t how)
 
 void tw_graph_block(tw_graph_t *g, uint64_t tick)
 {
+    if (g->mp != NULL) {
+        mp_block(g, tick);
+        return;
+    }
     tw_graph_begin(g, tick);
     (void)tw_graph_run(g, TW_RUN_STARVED);
 }

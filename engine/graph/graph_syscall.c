@@ -68,13 +68,15 @@ static uint32_t set_param(tw_graph_t *g, uint32_t node, uint32_t tag, tw_script_
         return status(TW_E_SCR_BAD_PTR);
     }
     tw_fault_t unused = {0};
-    const tw_graph_node_t *n = &g->nodes[node];
+    tw_graph_node_t *n = &g->nodes[node];
+    tw_gauge_set(&n->touched, 1);
     const tw_err_t err = tw_param_check(n->desc, n->fmt, tag, 0, p, bytes, &unused);
     return status(err != TW_OK ? err : tw_graph_set_param(g, node, tag, p, bytes));
 }
 
 static uint32_t reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
 {
+    tw_gauge_set(&g->nodes[node].touched, 1);
     if (preset > 0 && (g->nodes[node].desc->presets >> preset & 1u) == 0) {
         return status(TW_E_PARAM_PRESET);
     }
@@ -83,12 +85,8 @@ static uint32_t reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
 }
 
 /* Commands that belong to the scheduler (RUN, STOP) are not a script's. */
-static uint32_t sys_node(tw_graph_t *g, tw_script_ctx_t *s)
+static uint32_t node_held(tw_graph_t *g, uint32_t cmd, uint32_t node, tw_script_ctx_t *s)
 {
-    const uint32_t cmd = (uint32_t)tw_script_reg_int(s, 0), node = index_below(tw_script_reg_int(s, 1), g->n_nodes);
-    if (node == UINT32_MAX) {
-        return status(TW_E_PARAM_NODE);
-    }
     switch (tw_bits(cmd, TW_CMD_COMMAND)) {
     case TW_CMD_RESET:
         return reset_node(g, node, (int)tw_bits(cmd, TW_CMD_PRESET), tw_bits(cmd, TW_CMD_WARM));
@@ -99,6 +97,24 @@ static uint32_t sys_node(tw_graph_t *g, tw_script_ctx_t *s)
     default:
         return status(TW_E_UNSUPPORTED);
     }
+}
+
+/* BUSY: another instance runs the node just now. */
+static uint32_t node_call(tw_graph_t *g, uint32_t cmd, uint32_t node, tw_script_ctx_t *s)
+{
+    bool drop = false;
+    if (!mp_hold(g, g->nodes[node].pos, &drop)) {
+        return status(TW_E_BUSY);
+    }
+    const uint32_t result = node_held(g, cmd, node, s);
+    mp_drop(g, g->nodes[node].pos, drop);
+    return result;
+}
+
+static uint32_t sys_node(tw_graph_t *g, tw_script_ctx_t *s)
+{
+    const uint32_t cmd = (uint32_t)tw_script_reg_int(s, 0), node = index_below(tw_script_reg_int(s, 1), g->n_nodes);
+    return node == UINT32_MAX ? status(TW_E_PARAM_NODE) : node_call(g, cmd, node, s);
 }
 
 static uint32_t read_arc(const tw_arc_t *a, tw_script_ctx_t *s)
@@ -128,12 +144,8 @@ static uint32_t write_arc(tw_graph_t *g, uint32_t arc, tw_script_ctx_t *s)
     return done != 0 ? 0 : status(TW_E_BUSY);
 }
 
-static uint32_t arc_call(tw_graph_t *g, int64_t op, int64_t index, tw_script_ctx_t *s)
+static uint32_t arc_held(tw_graph_t *g, int64_t op, uint32_t arc, tw_script_ctx_t *s)
 {
-    const uint32_t arc = index_below(index, g->n_arcs);
-    if (arc == UINT32_MAX) {
-        return status(TW_E_ARC_NONE);
-    }
     switch (op) {
     case ARC_READ:
         return read_arc(&g->arcs[arc], s);
@@ -153,6 +165,22 @@ static uint32_t arc_call(tw_graph_t *g, int64_t op, int64_t index, tw_script_ctx
     default:
         return status(TW_E_ARG);
     }
+}
+
+/* Both ends stand still meanwhile. */
+static uint32_t arc_call(tw_graph_t *g, int64_t op, int64_t index, tw_script_ctx_t *s)
+{
+    const uint32_t arc = index_below(index, g->n_arcs);
+    bool drop_from = false, drop_to = false;
+    if (arc == UINT32_MAX) {
+        return status(TW_E_ARC_NONE);
+    }
+    const tw_arc_t *a = &g->arcs[arc];
+    const bool held = mp_hold(g, a->from, &drop_from) && mp_hold(g, a->to, &drop_to);
+    const uint32_t result = held ? arc_held(g, op, arc, s) : status(TW_E_BUSY);
+    mp_drop(g, a->to, drop_to);
+    mp_drop(g, a->from, drop_from);
+    return result;
 }
 
 static uint32_t sys_time(tw_graph_t *g, tw_script_ctx_t *s)
@@ -226,12 +254,17 @@ static uint32_t sys_popped(tw_graph_t *g, uint32_t k, tw_script_ctx_t *s)
         return status(TW_E_PARAM_NODE);
     }
     if (k == SYS_RESETNODE) {
-        return reset_node(g, node, -1, false);
+        bool drop = false;
+        const bool held = mp_hold(g, g->nodes[node].pos, &drop);
+        const uint32_t result = held ? reset_node(g, node, -1, false) : status(TW_E_BUSY);
+        mp_drop(g, g->nodes[node].pos, drop);
+        return result;
     }
     if (tag > TW_TAG_ALL) {
         return status(TW_E_PARAM_INDEX);
     }
-    return k == SYS_READPARAM ? read_param(g, node, tag, s) : set_param(g, node, tag, s);
+    const uint32_t cmd = k == SYS_READPARAM ? TW_CMD_READ_PARAMETER : TW_CMD_SET_PARAMETER;
+    return node_call(g, cmd | tw_put_bits(tag, TW_LO(TW_CMD_TAG)), node, s);
 }
 
 static uint32_t on_syscall(void *ctx, uint32_t k, tw_script_ctx_t *s)

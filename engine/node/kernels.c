@@ -1,5 +1,6 @@
 #include "engine/node/kernels.h"
 #include "engine/base/fixed.h"
+#include "engine/dsp/backend_cmsis.h"
 
 /* Two stages in one pass halve the memory traffic, and the second stage computes while the first waits
  * for its feedback. Coefficients and state live in locals for the whole block. */
@@ -315,11 +316,21 @@ static void biquad_f32_channels(const float *coef5, unsigned stages, float *stat
     }
 }
 
-void tw_services_default(tw_services_t *svc)
+void tw_services_portable(tw_services_t *svc)
 {
-    svc->lib = tw_library();
+    svc->lib = &tw_library_portable;
     svc->mask |= TW_SVC_DSP | tw_library_groups(svc->lib);
     svc->biquad_q15 = biquad_q15;
     svc->biquad_f32 = biquad_f32;
     svc->biquad_f32_channels = biquad_f32_channels;
+}
+
+void tw_services_default(tw_services_t *svc)
+{
+    tw_services_portable(svc);
+#if TW_CMSIS_DSP
+    svc->biquad_q15 = tw_cmsis_biquad_q15;
+    svc->biquad_f32 = tw_cmsis_biquad_f32;
+    svc->lib = tw_library();
+#endif
 }

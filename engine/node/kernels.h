@@ -24,3 +24,10 @@
 /** Fill the table with the kernels and the library of this build, and say so in its mask; ctx, port and run_script
  *  stay as they are. */
 void tw_services_default(tw_services_t *svc);
+/** The portable ones also where the build has another backend: the oracle of that one. */
+void tw_services_portable(tw_services_t *svc);
+
+#if TW_SMALL
+/** The kernels of the small profile, in flash: no table in RAM. */
+extern const tw_services_t tw_services_small;
+#endif

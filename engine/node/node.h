@@ -24,7 +24,8 @@ typedef enum tw_cmd {
 /* A cold RESET clears memory and takes the preset's values; a SET before the first RUN is heard from the
  * first sample on, without ramps. A warm RESET also takes the preset's values, but keeps what the signal
  * left behind (filter states, noise floors, a running ramp) when block 0 still holds it for the same
- * format; otherwise it is a cold one. */
+ * format; otherwise it is a cold one. A warm RESET may find its lasting blocks copied from another instance: it
+ * sets every pointer it keeps anew. */
 
 /* The command word: [7:0] command, [8] warm, [14:9] preset, [23:15] tag, [31:24] trace id. */
 #define TW_CMD_COMMAND 7, 0
@@ -50,8 +51,10 @@ typedef struct tw_format {
     uint8_t channels;     /* 1..32 */
     uint8_t interleave;   /* 0 interleaved, 1 blocks of one channel each */
     uint8_t domain, unit, ts, ts_size;
+#if !TW_SMALL
     float full_scale, offset;
     uint32_t mapping;
+#endif
 } tw_format_t;
 
 struct tw_services;
@@ -89,24 +92,64 @@ enum {
     TW_PARAM_NOT_IN_ALL = 4, /* not part of the index-256 block */
 };
 
+/** Ranges. Without FP32 streams every parameter is an integer, and an integer is compared in a tenth of the code. */
+#if TW_NODE_FP32
+typedef double tw_param_number_t, tw_param_limit_t;
+#else
+typedef int32_t tw_param_number_t;
+typedef int16_t tw_param_limit_t;
+#endif
+
+#if TW_NODE_TEXTS
+typedef uint16_t tw_param_count_t;
+#else
+typedef uint8_t tw_param_count_t;
+#endif
+
 /** One parameter, as the host sees it. Values travel little endian, `count` elements packed. */
 typedef struct tw_param_desc {
-    uint8_t index;  /* 0..255; index 256 on the wire = all without TW_PARAM_NOT_IN_ALL, in table
-                       order, each packed without padding */
-    uint8_t raw;    /* tw_raw_t of one element */
-    uint16_t count; /* elements */
-    uint8_t unit;   /* units.def */
+    uint8_t index;          /* 0..255; index 256 on the wire = all without TW_PARAM_NOT_IN_ALL, in table
+                               order, each packed without padding */
+    uint8_t raw;            /* tw_raw_t of one element */
+    tw_param_count_t count; /* elements */
+#if TW_NODE_TEXTS
+    uint8_t unit; /* units.def */
+#endif
     uint8_t flags;
-    double min, max, dflt; /* of each element, inclusive */
-    const char *name;      /* [a-z0-9_], at most 31 */
-    double step;           /* from one value to the next, 0 continuous */
+    tw_param_limit_t min, max; /* of each element, inclusive */
+#if TW_NODE_TEXTS
+    double dflt;
+    const char *name; /* [a-z0-9_], at most 31 */
+    double step;      /* from one value to the next, 0 continuous */
+#endif
 } tw_param_desc_t;
+
+/** A row of a parameter table in the order of its fields, and what a descriptor begins with; the profile leaves out
+ * what it has no use for. */
+#if TW_NODE_TEXTS
+#define TW_PARAM(index, raw, count, unit, flags, min, max, dflt, name, step) \
+    {                                                                        \
+        index, raw, count, unit, flags, min, max, dflt, name, step           \
+    }
+#define TW_NODE_ID(developer_, name_, hash_) .developer = developer_, .name = name_, .hash = hash_
+#else
+#define TW_PARAM(index, raw, count, unit, flags, min, max, dflt, name, step) \
+    {                                                                        \
+        index, raw, count, flags, min, max                                   \
+    }
+#define TW_NODE_ID(developer_, name_, hash_) .hash = hash_
+#endif
 
 /** bytes = a + b*channels(arc) + c*rate_hz(arc) + d*frame_bytes(arc) + E of the graph. */
 typedef struct tw_mem_req {
     uint32_t a;
+#if TW_NODE_FP32
     float b, c, d;
     uint8_t b_arc, c_arc, d_arc;
+#else
+    uint32_t b;
+    uint8_t b_arc;
+#endif
     uint8_t align; /* [bytes], power of two */
     uint8_t type;  /* 0 static, 1 working */
     uint8_t speed;
@@ -114,7 +157,9 @@ typedef struct tw_mem_req {
 
 /** Everything the loader, the tools and the wire know about a node type. */
 typedef struct tw_node_desc {
+#if TW_NODE_TEXTS
     const char *developer, *name;
+#endif
     uint32_t hash;    /* FNV-1a-32 of "developer/name" */
     uint16_t version; /* major << 8 | minor */
     uint8_t rx_min, rx_max, tx_min, tx_max;

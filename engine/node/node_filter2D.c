@@ -45,7 +45,7 @@ typedef struct filter2d {
 /* ---- parameters ------------------------------------------------------------------------ */
 
 static const tw_param_desc_t rows[] = {
-    {1, TW_RAW_U8, 1, TW_NODE_UNIT_COUNT, 0, 1, SIDE_MAX, 1, "side", 2},
+    {1, TW_RAW_U8, 1, TW_NODE_UNIT_COUNT, 0, 1, SIDE_MAX, 1, "side", 1},
     {2, TW_RAW_FP32, TAPS_MAX, TW_NODE_UNIT_ANY, 0, -1000, 1000, 1, "kernel", 0},
     {3, TW_RAW_FP32, 1, TW_NODE_UNIT_ANY, 0, -65535, 65535, 0, "offset", 0},
     {4, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 2, 0, "mode", 1},

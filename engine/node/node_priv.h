@@ -15,7 +15,8 @@ enum { TW_NODE_UNIT_ANY = 0, TW_NODE_UNIT_DB = 45, TW_NODE_UNIT_COUNT = 48, TW_N
 #define TW_RAW_BIT(raw) ((uint64_t)1 << (raw))
 /** Every type whose samples fill whole bytes: they can be moved one by one. */
 #define TW_RAW_MASK_BYTES (TW_RAW_BIT(TW_RAW_COUNT) - TW_RAW_BIT(TW_RAW_S8))
-#define TW_RAW_MASK_SIGNAL (TW_RAW_BIT(TW_RAW_S16) | TW_RAW_BIT(TW_RAW_Q15) | TW_RAW_BIT(TW_RAW_FP32))
+#define TW_RAW_MASK_SIGNAL \
+    (TW_RAW_BIT(TW_RAW_S16) | TW_RAW_BIT(TW_RAW_Q15) | (TW_NODE_FP32 ? TW_RAW_BIT(TW_RAW_FP32) : 0))
 
 /** The number a node returns for an error. */
 static inline uint32_t tw_node_error(tw_err_t err)
@@ -66,30 +67,41 @@ uint32_t tw_shape_all_run(const tw_shape_t *s, uint32_t n, uint32_t t, uint32_t 
 /** True when the same bytes mean the same samples in both; S16 and Q15 are one type. */
 bool tw_shape_same(const tw_shape_t *a, const tw_shape_t *b);
 
+/** Channels lie one after the other in each frame. */
+static inline bool tw_shape_blocks(const tw_shape_t *s)
+{
+    return TW_MAX_CHANNELS > 1u && s->blocks;
+}
+
+static inline uint32_t tw_shape_channels(const tw_shape_t *s)
+{
+    return TW_MAX_CHANNELS > 1u ? s->channels : 1u;
+}
+
 /** Whole instants in `bytes`; whole frames when channels lie in blocks. */
 static inline uint32_t tw_shape_instants(const tw_shape_t *s, uint32_t bytes)
 {
-    const uint32_t n = bytes / ((uint32_t)s->size * s->channels);
-    return s->blocks ? n - n % s->samples : n;
+    const uint32_t n = bytes / ((uint32_t)s->size * tw_shape_channels(s));
+    return tw_shape_blocks(s) ? n - n % s->samples : n;
 }
 
 /** Bytes of `n` instants. */
 static inline uint32_t tw_shape_bytes(const tw_shape_t *s, uint32_t n)
 {
-    return n * s->size * s->channels;
+    return n * s->size * tw_shape_channels(s);
 }
 
 /** Instants from `t` on in the same run, `n` in all. */
 static inline uint32_t tw_shape_run(const tw_shape_t *s, uint32_t t, uint32_t n)
 {
-    return s->blocks ? tw_min_u32(n - t, s->samples - t % s->samples) : n - t;
+    return tw_shape_blocks(s) ? tw_min_u32(n - t, s->samples - t % s->samples) : n - t;
 }
 
 /** Where channel `c` of instant `t` is [samples from the start]. */
 static inline size_t tw_shape_at(const tw_shape_t *s, uint32_t t, uint32_t c)
 {
-    if (!s->blocks) {
-        return (size_t)t * s->channels + c;
+    if (!tw_shape_blocks(s)) {
+        return (size_t)t * tw_shape_channels(s) + c;
     }
     const uint32_t in_frame = t % s->samples;
     return (size_t)(t - in_frame) * s->channels + (size_t)c * s->samples + in_frame;
@@ -98,7 +110,7 @@ static inline size_t tw_shape_at(const tw_shape_t *s, uint32_t t, uint32_t c)
 /** From one sample of a channel to the next inside a run [samples]. */
 static inline uint32_t tw_shape_step(const tw_shape_t *s)
 {
-    return s->blocks ? 1u : s->channels;
+    return tw_shape_blocks(s) ? 1u : tw_shape_channels(s);
 }
 
 /** `n` samples of channel `c` from instant `t` on as numbers (S16/Q15: word / 32768; FP32). What is no number, or

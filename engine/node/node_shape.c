@@ -7,7 +7,7 @@ tw_err_t tw_shape_from(tw_shape_t *s, const tw_format_t *fmt, uint64_t raw_mask)
         return TW_E_IMG_RAW;
     }
     const bool blocks = fmt->interleave == 1 && fmt->channels > 1;
-    if (fmt->channels < 1 || fmt->channels > 32 || fmt->interleave > 1 || fmt->ts != 0 ||
+    if (fmt->channels < 1 || fmt->channels > TW_MAX_CHANNELS || fmt->interleave > 1 || fmt->ts != 0 ||
         (blocks && fmt->samples == 0)) {
         return TW_E_IMG_FORMAT;
     }
@@ -88,8 +88,8 @@ uint32_t tw_shape_all_run(const tw_shape_t *s, uint32_t n, uint32_t t, uint32_t 
 
 bool tw_shape_same(const tw_shape_t *a, const tw_shape_t *b)
 {
-    return (a->raw == TW_RAW_FP32) == (b->raw == TW_RAW_FP32) && a->size == b->size && a->channels == b->channels &&
-           a->blocks == b->blocks && (!a->blocks || a->samples == b->samples);
+    return (!TW_NODE_FP32 || (a->raw == TW_RAW_FP32) == (b->raw == TW_RAW_FP32)) && a->size == b->size &&
+           a->channels == b->channels && a->blocks == b->blocks && (!tw_shape_blocks(a) || a->samples == b->samples);
 }
 
 void tw_shape_load(const tw_shape_t *s, const void *data, uint32_t t, uint32_t c, uint32_t n, float *to)

@@ -24,10 +24,12 @@ static const char *raw_name(uint32_t raw)
 static json_t *arc_json(const tw_cli_t *cli, const tunewire_v1_ArcInfo *a)
 {
     char from[16], to[16];
-    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:i, s:f, s:i, s:i}", "arc", (int)a->arc, "name", a->name, "from",
-                     end_name(cli, a->from_node, from, sizeof from), "to", end_name(cli, a->to_node, to, sizeof to),
-                     "raw", raw_name(a->raw), "channels", (int)a->channels, "rate", (double)a->rate, "frame_bytes",
-                     (int)a->frame_bytes, "bytes", (int)a->bytes);
+    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:i, s:f, s:i, s:i, s:i, s:i, s:I, s:I, s:I}", "arc", (int)a->arc,
+                     "name", a->name, "from", end_name(cli, a->from_node, from, sizeof from), "to",
+                     end_name(cli, a->to_node, to, sizeof to), "raw", raw_name(a->raw), "channels", (int)a->channels,
+                     "rate", (double)a->rate, "frame_bytes", (int)a->frame_bytes, "bytes", (int)a->bytes, "fill",
+                     (int)a->fill, "max_fill", (int)a->max_fill, "overflows", (json_int_t)a->overflows, "underflows",
+                     (json_int_t)a->underflows, "realigns", (json_int_t)a->realigns);
 }
 
 static int print_json(tw_cli_t *cli)
@@ -150,8 +152,10 @@ static int debug(tw_cli_t *cli)
 
 int verb_arcs(tw_cli_t *cli)
 {
-    static const char *const heads[] = {"ARC", "NAME", "FROM", "TO", "TYPE", "CH", "RATE", "FRAME", "BUFFER"};
-    tw_table_t t = {.columns = TW_COUNT(heads), .right = 1 << 0 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 8};
+    static const char *const heads[] = {"ARC",  "NAME",  "FROM",   "TO",  "TYPE", "CH",
+                                        "RATE", "FRAME", "BUFFER", "MAX", "LOST", "HOLES"};
+    tw_table_t t = {.columns = TW_COUNT(heads),
+                    .right = 1 << 0 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 9 | 1 << 10 | 1 << 11};
     if (!cli_nodes(cli) || !cli_arcs(cli)) {
         return cli->exit;
     }
@@ -176,6 +180,9 @@ int verb_arcs(tw_cli_t *cli)
         cli_cell(&t, "%g Hz", (double)a->rate);
         cli_cell(&t, "%u B", a->frame_bytes);
         cli_cell(&t, "%u B", a->bytes);
+        cli_cell(&t, "%u B", a->max_fill);
+        cli_cell(&t, "%u", a->overflows);
+        cli_cell(&t, "%u", a->underflows);
     }
     cli_print_table(cli, &t);
     return CLI_OK;

@@ -21,10 +21,12 @@ static json_t *arcs_json(pb_size_t n, const uint32_t *arcs)
 
 static json_t *node_json(const tunewire_v1_NodeInfo *r)
 {
-    return json_pack("{s:i, s:s, s:s, s:i, s:o, s:o, s:f, s:I, s:i}", "node", (int)r->node, "name", r->name, "type",
-                     r->type, "params", (int)r->params, "in_arcs", arcs_json(r->in_arcs_count, r->in_arcs), "out_arcs",
-                     arcs_json(r->out_arcs_count, r->out_arcs), "load", r->load_permille / 1000.0, "runs",
-                     (json_int_t)r->runs, "errors", (int)r->errors);
+    return json_pack("{s:i, s:s, s:s, s:i, s:o, s:o, s:f, s:I, s:i, s:I, s:I, s:I}", "node", (int)r->node, "name",
+                     r->name, "type", r->type, "params", (int)r->params, "in_arcs",
+                     arcs_json(r->in_arcs_count, r->in_arcs), "out_arcs", arcs_json(r->out_arcs_count, r->out_arcs),
+                     "load", r->load_permille / 1000.0, "runs", (json_int_t)r->runs, "errors", (int)r->errors,
+                     "run_ns_last", (json_int_t)r->run_ns_last, "run_ns_avg", (json_int_t)r->run_ns_avg, "run_ns_max",
+                     (json_int_t)r->run_ns_max);
 }
 
 static int print_json(tw_cli_t *cli)
@@ -38,8 +40,9 @@ static int print_json(tw_cli_t *cli)
 
 int verb_nodes(tw_cli_t *cli)
 {
-    static const char *const heads[] = {"NODE", "NAME", "TYPE", "PARAMS", "IN", "OUT", "LOAD", "RUNS", "ERRORS"};
-    tw_table_t t = {.columns = TW_COUNT(heads), .right = 1 << 0 | 1 << 3 | 1 << 6 | 1 << 7 | 1 << 8};
+    static const char *const heads[] = {"NODE", "NAME", "TYPE", "PARAMS", "IN",    "OUT",
+                                        "LOAD", "RUNS", "MEAN", "MAX",    "ERRORS"};
+    tw_table_t t = {.columns = TW_COUNT(heads), .right = 1 << 0 | 1 << 3 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 9 | 1 << 10};
     if (!cli_nodes(cli)) {
         return cli->exit;
     }
@@ -62,6 +65,8 @@ int verb_nodes(tw_cli_t *cli)
         cli_cell(&t, "%s", out);
         cli_cell(&t, "%.1f%%", r->load_permille / 10.0);
         cli_cell(&t, "%u", r->runs);
+        cli_cell(&t, "%.2f us", r->run_ns_avg / 1000.0);
+        cli_cell(&t, "%.2f us", r->run_ns_max / 1000.0);
         cli_cell(&t, "%u", r->errors);
     }
     cli_print_table(cli, &t);

@@ -2,7 +2,7 @@
  *
  * Captures come in pieces; a whole one is written, drawn or printed. Several go to files numbered before the suffix.
  */
-#include "engine/arc/capture.h"
+#include "engine/engine.h"
 #include "engine/base/formats.h"
 #include "host_tools/tunewire/cli_samples.h"
 #include "host_tools/tunewire/cli_trigger.h"

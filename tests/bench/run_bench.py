@@ -3,15 +3,19 @@
 Every figure is a ratio taken in one run, interleaved with its peer: median of many pairs, with quartiles.
 """
 import argparse
+import array
 import json
 import os
+import random
+import statistics
+import struct
 import subprocess
 import sys
 import tempfile
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from graph_texts import amplifier_chain, filter_chain  # noqa: E402
+from graph_texts import amplifier_chain, chain, filter_chain  # noqa: E402
 import gen_graph  # noqa: E402
 
 PLATFORM = "examples/platform/top_manifest_computer.txt"
@@ -32,6 +36,10 @@ ENGINE_FIGURES = {
     "node_cost_flat": ("chain_of_10_nodes", 1.3),
 }
 ENGINE_ROUNDS = 31
+
+# Processor time of 20 biquads over a file of a minute: the whole daemon against GStreamer's running pipeline.
+GSTREAMER, GSTREAMER_LIMIT, GSTREAMER_PAIRS, SECONDS, RATE, FRAME = "engine_vs_gstreamer", 0.33, 7, 60, 48000, 64
+BIQUADS, LOW_PASS = 20, "0.29289323,0.58578646,0.29289323,0,-0.17157287"  # preset 2 of arm_stream_filter
 
 # The compiler against the limits it is held to: nodes of the small and the large graph, pairs, seconds, growth.
 COMPILE = "compile_scale"
@@ -113,6 +121,52 @@ def measure_engine(cpu):
     return rows
 
 
+def write_noise(path):
+    """A WAV of 32-bit floats, one channel."""
+    rand = random.Random(1)
+    data = array.array("f", (rand.uniform(-0.5, 0.5) for _ in range(SECONDS * RATE))).tobytes()
+    fmt = struct.pack("<4sIHHIIHHH", b"fmt ", 18, 3, 1, RATE, 4 * RATE, 4, 32, 0)
+    fact = struct.pack("<4sII", b"fact", 4, len(data) // 4)
+    body = b"WAVE" + fmt + fact + struct.pack("<4sI", b"data", len(data)) + data
+    with open(path, "wb") as f:
+        f.write(b"RIFF" + struct.pack("<I", len(body)) + body)
+
+
+def cpu_of(command, cpu):
+    """Processor seconds of a command from start to end."""
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                          preexec_fn=lambda: pin(cpu)) as p:
+        _, status, used = os.wait4(p.pid, 0)
+        p.returncode = os.waitstatus_to_exitcode(status)
+    if p.returncode != 0:
+        raise SystemExit(f"{command[0]} failed")
+    return used.ru_utime + used.ru_stime
+
+
+def measure_gstreamer(folder, cpu):
+    wav, text, image = (os.path.join(folder, n) for n in ("noise.wav", "biquads.txt", "biquads.twg"))
+    write_noise(wav)
+    with open(text, "w") as f:
+        f.write(chain("arm_stream_filter", BIQUADS, 27, 4 * FRAME, "node_preset 2\n"))
+    subprocess.run(["build/host/tunewire", "compile", text, "-o", image, "--platform", PLATFORM], check=True,
+                   stdout=subprocess.DEVNULL)
+    ours = ["build/host/tunewired", "--platform", PLATFORM, "--graph", image, "--listen", "127.0.0.1:0", "--pace", "fast",
+            "--blocks", str(SECONDS * RATE // FRAME), "--io", f"audio_in_0=once:{wav}", "--io", "line_out_0=null"]
+    theirs = ["/usr/bin/python3", "tests/bench/gst_biquads.py", wav, str(BIQUADS), LOW_PASS]
+    pairs = []
+    for _ in range(GSTREAMER_PAIRS):
+        peer = float(subprocess.run(theirs, check=True, stdout=subprocess.PIPE, text=True,
+                                    preexec_fn=lambda: pin(cpu)).stdout)
+        pairs.append((cpu_of(ours, cpu), peer))
+    ratios = sorted(a / b for a, b in pairs)
+    ratio, spread = statistics.median(ratios), [ratios[len(ratios) // 4], ratios[-1 - len(ratios) // 4]]
+    value, peer_s = (statistics.median(x) for x in zip(*pairs))
+    print(f"bench {GSTREAMER} ratio={ratio:.3f} value={value:.6g} unit=cpu_s peer=gstreamer_20_audioiirfilter "
+          f"spread={spread[0]:.3f}..{spread[1]:.3f} limit={GSTREAMER_LIMIT:g}", flush=True)
+    return {GSTREAMER: {"ratio": ratio, "value": value, "unit": "cpu_s", "peer": "gstreamer_20_audioiirfilter",
+                        "peer_value": peer_s, "spread": spread, "pairs": GSTREAMER_PAIRS, "limit": GSTREAMER_LIMIT}}
+
+
 def machine(cpu):
     """What a reader must know to judge the figures. Ratios hold over changes of the clock, values do not."""
     def read(path):
@@ -129,7 +183,7 @@ def machine(cpu):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="", choices=["", *FIGURES, COMPILE, ENGINE])
+    parser.add_argument("--only", default="", choices=["", *FIGURES, COMPILE, ENGINE, GSTREAMER])
     a = parser.parse_args()
     cpu = max(os.sched_getaffinity(0))
     about = machine(cpu)
@@ -140,9 +194,10 @@ def main():
         with open(path) as f:
             kept = json.load(f)
     with tempfile.TemporaryDirectory() as folder:
-        for name in [a.only] if a.only else [*FIGURES, COMPILE, ENGINE]:
+        for name in [a.only] if a.only else [*FIGURES, COMPILE, ENGINE, GSTREAMER]:
             rows = (measure_compile(folder, cpu) if name == COMPILE else
-                    measure_engine(cpu) if name == ENGINE else {name: measure(name, folder, cpu)})
+                    measure_engine(cpu) if name == ENGINE else
+                    measure_gstreamer(folder, cpu) if name == GSTREAMER else {name: measure(name, folder, cpu)})
             kept.update({row: dict(figures, machine=about) for row, figures in rows.items()})
     with open(path, "w") as f:
         json.dump(kept, f, indent=1)

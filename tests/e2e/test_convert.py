@@ -169,8 +169,9 @@ arc_output 1 arm_stream_filter 0 1 0
 """
 
 
-@pytest.mark.parametrize("processor,code,says", [(1, 0, "stopped after 20 blocks"), (2, 1, "not for this processor")])
-def test_a_graph_for_two_processors_runs_where_its_nodes_may(tmp_path, processor, code, says):
+@pytest.mark.parametrize("processor", [1, 2])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_graph_for_two_processors_runs_on_one_thread_and_on_two(tmp_path, processor, threads):
     platform = PLATFORM.replace("platform/top_manifest_computer", "platform_dual/top_manifest_dual")
     text, image = tmp_path / "dual.txt", str(tmp_path / "dual.twg")
     text.write_text(DUAL.format(processor=processor))
@@ -178,5 +179,21 @@ def test_a_graph_for_two_processors_runs_where_its_nodes_may(tmp_path, processor
                           text=True, timeout=30)
     assert done.returncode == 0 and done.stderr == "", done.stderr
     run = subprocess.run([DAEMON, "--platform", platform, "--graph", image, "--listen", "127.0.0.1:0", "--pace", "fast",
-                          "--blocks", "20"], capture_output=True, text=True, timeout=30)
-    assert run.returncode == code and says in run.stderr, run.stderr
+                          "--blocks", "20", "--threads", str(threads)], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0 and "stopped after 20 blocks" in run.stderr, run.stderr
+
+
+def test_two_threads_play_the_example_of_two_processors_as_one_does(tmp_path):
+    platform = PLATFORM.replace("platform/top_manifest_computer", "platform_dual/top_manifest_dual")
+    image = str(tmp_path / "dual.twg")
+    subprocess.run([TOOL, "compile", "examples/two_processors.txt", "-o", image, "--platform", platform], check=True,
+                   stdout=subprocess.DEVNULL, timeout=30)
+    heard = []
+    for threads in (1, 2):
+        out = tmp_path / f"speaker_{threads}.wav"
+        run = subprocess.run([DAEMON, "--platform", platform, "--graph", image, "--listen", "127.0.0.1:0", "--pace", "fast",
+                              "--blocks", "200", "--threads", str(threads), "--io", "io_dual_microphones=ramp", "--io",
+                              f"io_dual_speaker={out}"], capture_output=True, text=True, timeout=60)
+        assert run.returncode == 0, run.stderr
+        heard.append(out.read_bytes())
+    assert len(heard[0]) > 200 * 256 and heard[0] == heard[1]

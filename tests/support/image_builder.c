@@ -102,7 +102,8 @@ uint32_t tw_ib_node(tw_ib_t *b, const tw_node_desc_t *d, unsigned rx, unsigned t
         const uint32_t align = tw_max_u32(d->mem[m].align, 8), bytes = block_bytes(b, &d->mem[m], rx, arcs);
         const bool working = d->mem[m].type == 1;
         uint32_t *top = working ? &b->working : &b->fixed;
-        const uint32_t offset = working ? 0 : tw_round_up(*top, align); /* all working blocks of one thread overlay */
+        /* all working blocks of one thread overlay */
+        const uint32_t offset = working && !b->apart ? 0 : tw_round_up(*top, align);
         uint8_t *w = grow(b, TW_SEC_NODES, 4 * TW_NODE_BLOCK_WORDS);
         tw_put_le32(w, BITS((uint32_t)d->mem[m].type, TW_NB_TYPE));
         tw_put_le32(w + 4, offset);
@@ -191,7 +192,8 @@ static void put_nodes(const tw_ib_t *b, uint8_t *out, uint32_t at)
         tw_put_le32(out + at + 4 * i, records + b->record[i]);
     }
     for (uint32_t i = 0; i < b->n_late; i++) {
-        tw_put_le32(out + records + b->late[i], tw_round_up(b->fixed, 64));
+        uint8_t *w = out + records + b->late[i];
+        tw_put_le32(w, tw_round_up(b->fixed, 64) + tw_get_le32(w));
     }
 }
 

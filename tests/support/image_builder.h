@@ -16,6 +16,7 @@ typedef struct tw_ib {
     uint32_t record[TW_IB_NODES_MAX + 1]; /* of each node, inside its own buffer */
     uint32_t params[TW_IB_NODES_MAX][3];  /* offset, tag, bytes; bytes 0 = none */
     uint32_t fixed, working;              /* bytes of the bank */
+    bool apart;                           /* working blocks are not laid over one another */
     uint32_t late[TW_IB_NODES_MAX * 6];   /* places of working blocks, moved behind the static ones */
     uint32_t n_late;
     uint8_t symbols[2048];

@@ -216,6 +216,12 @@ static tw_format_t some_format(any_source_t *s, uint64_t mask)
     }
     f.ts = byte(s) % 8 == 7 ? 1 : 0;
     f.ts_size = (uint8_t)(byte(s) % 3);
+    if (byte(s) % 4 == 3) { /* a picture */
+        const uint32_t width = 1 + below(s, 6), height = 1 + below(s, 6);
+        f.domain = 6;
+        f.mapping = height << 16 | width;
+        f.samples = width * height;
+    }
     measure(&f);
     return f;
 }
@@ -251,6 +257,19 @@ static tw_format_t like(any_source_t *s, tw_format_t f, uint64_t mask)
     return f;
 }
 
+/* Types of these raw types alone work on pictures; one in eight frames is none. */
+#define PICTURES (1ull << TW_RAW_U8 | 1ull << TW_RAW_S8 | 1ull << TW_RAW_U16 | 1ull << TW_RAW_S16)
+
+static void make_picture(any_source_t *s, tw_format_t *f)
+{
+    const uint32_t width = 1 + below(s, 9), height = 1 + below(s, 7);
+    f->domain = byte(s) % 8 == 7 ? 0 : 6;
+    f->mapping = height << 16 | width;
+    f->samples = width * height;
+    f->ts = 0;
+    measure(f);
+}
+
 static void draw_arcs(any_t *n)
 {
     any_source_t *s = n->s;
@@ -266,6 +285,9 @@ static void draw_arcs(any_t *n)
     for (uint32_t i = 0; i < rx + tx; i++) {
         n->fmt[i] = i == 0 ? n->fmt[0] : like(s, n->fmt[0], d->raw_mask);
         n->reset.fmt[i] = &n->fmt[i];
+    }
+    for (uint32_t i = 0; d->raw_mask == PICTURES && i < rx + tx; i++) {
+        make_picture(s, &n->fmt[i]);
     }
     n->reset.hqos = (uint16_t)(byte(s) & ((1u << rx) - 1u));
     n->reset.lock = (uint16_t)(byte(s) % 8 == 7 ? 1u << rx : 0);

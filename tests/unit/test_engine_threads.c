@@ -48,6 +48,8 @@ static void open_running(pthread_t *thread)
 {
     static const uint8_t at_once[1] = {0};
     rig_chain_open(&ib);
+    tw_ib_symbol(&ib, TW_SYM_NODE, 0, "eq");
+    tw_ib_symbol(&ib, TW_SYM_NODE, 1, "amp");
     tw_ib_node_params(&ib, 1, SLOPE, at_once, 1);
     rig_open(&rig, 1 << 16, 1 << 16);
     rig.board.read = read_ones;
@@ -215,9 +217,13 @@ static void graphs_swap_under_load(void **state)
         tw_fault_t fault;
         const tw_err_t err = tw_engine_prime(rig.engine, other, bytes, false, &fault);
         if (err == TW_OK) {
-            assert_int_equal(tw_engine_put_swap(rig.engine, 0, true), TW_OK);
+            const tw_swap_t how = {.start = true, .carry = (tw_carry_t)(i % 3), .fade_us = i % 2 * 3000};
+            assert_int_equal(tw_engine_put_swap_to(rig.engine, 0, &how, &fault), TW_OK);
             (void)tw_engine_publish(rig.engine);
             i++;
+            const tw_err_t back = i % 4 == 0 ? tw_engine_put_rollback(rig.engine, 0, 2000) : TW_E_BUSY;
+            assert_true(back == TW_OK || back == TW_E_BUSY);
+            (void)tw_engine_publish(rig.engine);
         } else {
             assert_int_equal(err, TW_E_BUSY);
         }

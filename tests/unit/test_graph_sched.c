@@ -3,16 +3,16 @@
  * Trees of nodes with one way in and up to four out, numbered in any order, with frames of any length, high QoS arcs,
  * overflow policies, node scripts and holes in the input.
  */
-#include "host_tools/scriptasm/scriptasm.h"
 #include "tests/support/engine_rig.h"
 #include "tests/support/plain_sched.h"
+#include "tests/support/random_graph.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <cmocka.h>
 
-enum { GRAPHS = 400, BLOCKS = 60, NODES_MAX = 24, ENDS_MAX = 4, SIZES = 6 };
+enum { GRAPHS = 400, BLOCKS = 60 };
 
 static tw_ib_t ib;
 static uint8_t img[65536];
@@ -20,117 +20,7 @@ static uint32_t seed;
 
 static uint32_t below(uint32_t n)
 {
-    seed = seed * 1664525u + 1013904223u;
-    return (uint32_t)((uint64_t)seed * n >> 32);
-}
-
-/* ---- random graphs -------------------------------------------------------------------------------- */
-
-typedef struct grown {
-    uint32_t n, ports[NODES_MAX];          /* ways out of each node */
-    uint16_t arc[NODES_MAX][1 + ENDS_MAX]; /* receive, then transmit */
-    uint32_t number[NODES_MAX];            /* index in the image */
-    uint32_t samples[NODES_MAX];           /* of a frame, both sides */
-    uint32_t format[SIZES];
-} grown_t;
-
-static void shuffle_numbers(grown_t *k)
-{
-    for (uint32_t i = 0; i < k->n; i++) {
-        k->number[i] = i;
-    }
-    for (uint32_t i = k->n; i > 1; i--) {
-        const uint32_t j = below(i), kept = k->number[i - 1];
-        k->number[i - 1] = k->number[j];
-        k->number[j] = kept;
-    }
-}
-
-static uint16_t any_arc(const grown_t *k, uint32_t from, uint32_t port, uint32_t to, uint32_t out, uint32_t in)
-{
-    static const uint32_t samples[SIZES] = {16, 8, 4, 12, 20, 32};
-    const uint32_t a =
-        tw_ib_arc(&ib, from, port, to, 0, k->format[out], k->format[in], 2 * (samples[out] + samples[in] + below(20)));
-    tw_ib_arc_policy(&ib, a, below(3), below(3));
-    return (uint16_t)(a | (below(8) == 0 ? 1u << 13 : 0));
-}
-
-static const char *type_of(uint32_t ports)
-{
-    return ports > 1 ? "ARM/arm_stream_split" : below(2) != 0 ? "ARM/arm_stream_filter" : "ARM/arm_stream_amplifier";
-}
-
-/* Nodes 0..n-1; each hangs on an open end of one before it, what stays open goes to an IO. */
-static void connect(grown_t *k)
-{
-    struct {
-        uint32_t node, port;
-    } open[NODES_MAX * ENDS_MAX] = {{0}};
-    uint32_t n_open = 0;
-    const uint16_t first = any_arc(k, TW_IB_IO, 0, k->number[0], 0, k->samples[0]);
-    k->arc[0][0] = first;
-    tw_ib_io(&ib, 0, false, first & 0xFFFu, k->format[0]);
-    for (uint32_t i = 0; i < k->n; i++) {
-        if (i > 0) {
-            const uint32_t e = below(n_open), from = open[e].node, port = open[e].port;
-            const uint16_t a = any_arc(k, k->number[from], port, k->number[i], k->samples[from], k->samples[i]);
-            k->arc[from][port] = k->arc[i][0] = a;
-            open[e] = open[--n_open];
-        }
-        const bool may_split = n_open + 1 + (k->n - i - 1 > 0) < ENDS_MAX;
-        k->ports[i] = may_split && below(4) == 0 ? 2 : 1;
-        for (uint32_t p = 1; p <= k->ports[i]; p++) {
-            open[n_open].node = i;
-            open[n_open++].port = p;
-        }
-    }
-    for (uint32_t e = 0; e < n_open; e++) {
-        const uint32_t from = open[e].node;
-        const uint16_t a = any_arc(k, k->number[from], open[e].port, TW_IB_IO, k->samples[from], k->samples[from]);
-        k->arc[from][open[e].port] = a & 0xFFFu;
-        tw_ib_io(&ib, 4 + e, true, a & 0xFFFu, k->format[k->samples[from]]);
-    }
-}
-
-static uint32_t add_script(const char *text)
-{
-    static tw_asm_out_t out;
-    uint16_t words[64];
-    if (!tw_asm(text, strlen(text), &out)) {
-        fail_msg("%u: %s", out.diags[0].line, out.diags[0].text);
-    }
-    for (uint32_t i = 0; i < out.code_bytes / 2; i++) {
-        words[i] = tw_get_le16(out.code + 2 * i);
-    }
-    return tw_ib_script(&ib, words, out.code_bytes / 2, 2, 1, 0);
-}
-
-static uint32_t make_image(void)
-{
-    static const uint32_t samples[SIZES] = {16, 8, 4, 12, 20, 32};
-    grown_t k = {.n = 1 + below(NODES_MAX)};
-    tw_ib_init(&ib);
-    for (uint32_t i = 0; i < SIZES; i++) {
-        k.format[i] = tw_ib_format(&ib, TW_RAW_S16, 1, samples[i], 16000.0f);
-    }
-    for (uint32_t i = 0; i < k.n; i++) {
-        k.samples[i] = below(SIZES);
-    }
-    shuffle_numbers(&k);
-    connect(&k);
-    const bool scripts = below(4) == 0;
-    const uint32_t skips = scripts ? add_script("eqk r0 9\nret\n") : 0;
-    for (uint32_t number = 0; number < k.n; number++) {
-        uint32_t i = 0;
-        while (k.number[i] != number) {
-            i++;
-        }
-        tw_ib_node(&ib, rig_type(type_of(k.ports[i])), 1, k.ports[i], k.arc[i]);
-        if (scripts && below(8) == 0) {
-            tw_ib_node_script(&ib, number, skips);
-        }
-    }
-    return tw_ib_finish(&ib, img, sizeof img);
+    return rg_below(&seed, n);
 }
 
 /* ---- both schedulers -------------------------------------------------------------------------------- */
@@ -205,11 +95,12 @@ static void block_in_parts(tw_graph_t *g, uint32_t tick, tw_run_how_t how)
 static void the_same_nodes_run_and_the_same_bytes_go_out(void **state)
 {
     (void)state;
+    static const rg_kind_t any = {.nodes = 24, .sizes = RG_SIZES, .hqos = true, .scripts = true};
     static const tw_run_how_t how[3] = {TW_RUN_STARVED, TW_RUN_PARSE, TW_RUN_NODE};
     static side_t fast, slow;
     for (uint32_t graph = 0; graph < GRAPHS; graph++) {
         seed = graph;
-        const uint32_t bytes = make_image(), holes = seed;
+        const uint32_t bytes = rg_make(&ib, img, sizeof img, &any, &seed), holes = seed;
         load(&fast, bytes);
         seed = holes;
         load(&slow, bytes);

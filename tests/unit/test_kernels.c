@@ -51,7 +51,7 @@ static void q15_equals_the_plain_sum_for_any_coefficients(void **state)
 {
     (void)state;
     tw_services_t svc = {0};
-    tw_services_default(&svc);
+    tw_services_portable(&svc);
     for (unsigned round = 0; round < 200; round++) {
         const unsigned stages = 1 + round % STAGES;
         const int shift = (int)(round / STAGES % 4);
@@ -83,7 +83,7 @@ static void f32_equals_the_plain_sum_to_the_bit(void **state)
 {
     (void)state;
     tw_services_t svc = {0};
-    tw_services_default(&svc);
+    tw_services_portable(&svc);
     for (unsigned round = 0; round < 200; round++) {
         const unsigned stages = 1 + round % STAGES;
         float coef[5 * STAGES], fast[4 * STAGES] = {0}, plain[4 * STAGES] = {0}, io[N], out[N];
@@ -111,7 +111,7 @@ static void channels_side_by_side_equal_each_alone(void **state)
     (void)state;
     enum { CHANNELS = 11, APART = 4 * STAGES + 3 };
     tw_services_t svc = {0};
-    tw_services_default(&svc);
+    tw_services_portable(&svc);
     for (unsigned round = 0; round < 110; round++) {
         const unsigned stages = 1 + round % STAGES, channels = 1 + round % CHANNELS;
         static float coef[5 * STAGES], together[CHANNELS * APART], alone[4 * STAGES], io[N * CHANNELS],
@@ -146,7 +146,7 @@ static void a_bad_sample_does_not_silence_an_f32_filter(void **state)
 {
     (void)state;
     tw_services_t svc = {0};
-    tw_services_default(&svc);
+    tw_services_portable(&svc);
     const float coef[10] = {1, 0, 0, 0.9f, 0, 1, 0, 0, 0.5f, 0};
     const uint32_t bad[] = {0x7FC00000u, 0x7F800000u, 0xFF800000u, 0x7F7FFFFFu}; /* NaN, +-Inf, FLT_MAX */
     for (unsigned i = 0; i < TW_COUNT(bad); i++) {
@@ -164,7 +164,7 @@ static void f32_state_does_not_linger_in_denormals(void **state)
 {
     (void)state;
     tw_services_t svc = {0};
-    tw_services_default(&svc);
+    tw_services_portable(&svc);
     const float coef[5] = {1, 0, 0, 0.5f, 0};
     float s[4] = {0}, x = 1;
     svc.biquad_f32(coef, 1, s, &x, &x, 1);
@@ -235,7 +235,7 @@ static void q15_public_vectors_hold_within_500_lsb_and_30_db(void **state)
         skip();
     }
     tw_services_t svc = {0};
-    tw_services_default(&svc);
+    tw_services_portable(&svc);
     int16_t c[15], x[100], s[12] = {0};
     double want[100], got[100];
     for (unsigned i = 0; i < 15; i++) { /* the files put a zero after b0 */
@@ -265,7 +265,7 @@ static void f32_public_vectors_hold_within_94_db(void **state)
         skip();
     }
     tw_services_t svc = {0};
-    tw_services_default(&svc);
+    tw_services_portable(&svc);
     float c[15], x[100], s[12] = {0};
     double want[100], got[100];
     for (unsigned i = 0; i < 15; i++) {
@@ -297,7 +297,7 @@ static void f32_public_cascades_hold_within_94_db(void **state)
         skip();
     }
     tw_services_t svc = {0};
-    tw_services_default(&svc);
+    tw_services_portable(&svc);
     for (unsigned k = 0, at = 0, c_at = 0; k < 9; k++) {
         const unsigned stages = cfg[2 * k], n = cfg[2 * k + 1];
         float c[5 * 16], s[4 * 16] = {0}, x[66];

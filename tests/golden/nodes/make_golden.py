@@ -425,6 +425,20 @@ def ima_blocks(chans, block):
     return data, back
 
 
+def cvsd(x):
+    """Bits from the low end, and what comes back."""
+    estimate, slope, last, bits, back = 0, 10 * 1024, [0, 0, 0, 0], [], []
+    for v in x:
+        bit = int(v * 1024 >= estimate)
+        last = last[1:] + [bit]
+        slope = min(slope + 10240, 1280 * 1024) if sum(last) in (0, 4) else max(slope - slope // 1024, 10240)
+        y = max(-32767 * 1024, min(32767 * 1024, estimate + slope if bit else estimate - slope))
+        estimate = y - y // 32
+        bits.append(bit)
+        back.append((estimate + 512) // 1024)
+    return bytes(sum(bits[k + i] << i for i in range(8)) for k in range(0, len(bits), 8)), back
+
+
 def speech(rnd, n, pitch):
     """Something like it: pulses through two formants, loud and soft by turns, with some breath."""
     y, a, b = [], [0.0, 0.0], [0.0, 0.0]
@@ -452,11 +466,11 @@ def ima_files():
     enc, dec = File("compressor"), File("decompressor")
     rnd = noise(9)
 
-    def case(name, fmt, coded, preset, pcm, data, back):
+    def case(name, fmt, coded, preset, pcm, data, back, preset_back=None):
         for f, x, y in ((enc, pcm, data), (dec, data, back)):
             f.add("case", name)
             f.add("formats", *((*fmt, *coded) if f is enc else (*coded, *fmt)))
-            f.add("preset", preset)
+            f.add("preset", preset_back if f is dec and preset_back else preset)
             f.add("bytes-in", x.hex())
             f.add("bytes-out", y.hex())
 
@@ -469,6 +483,8 @@ def ima_files():
     signals = {"random words": [int(32767 * next(rnd)) for _ in range(2000)], "speech": speech(rnd, 4000, 71),
                "ends of the range": whole, "silence": [0] * 64}
     for name, x in signals.items():
+        data, back = cvsd(x)
+        case("CVSD, %s" % name, ("S16", 1, 0, 16), ("U8", 1, 0, 2), 3, pack([x], 16, 0), data, pack([back], 16, 0), 4)
         data, back = ima_stream([x])
         check_with_audioop(x, data, back[0])
         case(name, ("S16", 1, 0, 16), ("U8", 1, 0, 4), 1, pack([x], 16, 0), data, pack(back, 16, 0))
