@@ -45,6 +45,7 @@ LDFLAGS = $(LDFLAGS_$(PROFILE))
 LIBS :=
 PROGRAMS :=
 include $(wildcard engine/module.mk protocol/module.mk phy/module.mk server/module.mk host_tools/module.mk tests/module.mk)
+include $(wildcard firmware/*/module.mk)
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 

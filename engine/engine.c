@@ -12,8 +12,8 @@ static bool cfg_ok(const tw_engine_cfg_t *cfg)
 {
     return cfg->port != NULL && cfg->board != NULL && power_of_two(cfg->queue_bytes, 256, TW_WORD_POS_MASK / 2 + 1) &&
            power_of_two(cfg->timed_bytes, 256, 1u << 30) && power_of_two(cfg->reply_bytes, 1024, 1u << 30) &&
-           cfg->undo_bytes < 1u << 30 && cfg->threads <= TW_MAX_INSTANCES && cfg->graph_bytes >= 256 &&
-           cfg->graph_bytes < UINT32_MAX / 2;
+           cfg->undo_bytes < 1u << 30 && cfg->shadow_bytes < 1u << 30 && cfg->threads <= TW_MAX_INSTANCES &&
+           cfg->graph_bytes >= 256 && cfg->graph_bytes < UINT32_MAX / 2;
 }
 
 static size_t up(size_t n)
@@ -29,7 +29,7 @@ static uint32_t undo_bytes(const tw_engine_cfg_t *cfg)
 size_t tw_engine_need(const tw_engine_cfg_t *cfg)
 {
     return up(sizeof(tw_engine_t)) + up(cfg->queue_bytes) + up(cfg->timed_bytes) + up(cfg->reply_bytes) +
-           up(undo_bytes(cfg)) + 2 * up(cfg->graph_bytes);
+           up(undo_bytes(cfg)) + up(cfg->shadow_bytes) + 2 * up(cfg->graph_bytes);
 }
 
 /* Processor p is played by instance (p - 1) mod threads; one that gets none has nothing to do. */
@@ -63,6 +63,7 @@ tw_err_t tw_engine_init(tw_engine_t **out, const tw_engine_cfg_t *cfg, void *mem
     tw_ring_init(&e->events, tw_arena_take(&arena, cfg->reply_bytes / 2, 8), cfg->reply_bytes / 2);
     e->undo.size = undo_bytes(cfg);
     e->undo.buf = tw_arena_take(&arena, e->undo.size, ALIGN);
+    e->shadow_pool = tw_arena_take(&arena, cfg->shadow_bytes, ALIGN);
     e->slots[0].mem = tw_arena_take(&arena, cfg->graph_bytes, ALIGN);
     e->slots[1].mem = tw_arena_take(&arena, cfg->graph_bytes, ALIGN);
     e->e.slot = e->e.kept = NO_SLOT;
@@ -168,6 +169,7 @@ static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t 
         *fault = (tw_fault_t){.err = TW_E_NOMEM, .at = 2 * s->value_bytes};
         return TW_E_NOMEM;
     }
+    values_build(s, &arena);
     fade_prepare(&s->side, &s->graph, &arena);
     s->rest = arena;
     s->rest_mark = arena.used;

@@ -22,6 +22,7 @@
 #include "engine/base/port.h"
 #include "engine/base/ring.h"
 #include "engine/board/board.h"
+#include "engine/graph/graph_shadow.h"
 #include "engine/node/node.h"
 #include "engine/script/script.h"
 
@@ -30,13 +31,14 @@ typedef struct tw_engine tw_engine_t;
 typedef struct tw_engine_cfg {
     const tw_port_t *port;
     const tw_board_t *board;
-    uint32_t queue_bytes; /* commands to the engine, power of two */
-    uint32_t timed_bytes; /* commands for a named tick, power of two */
-    uint32_t reply_bytes; /* replies and events, power of two */
-    uint32_t graph_bytes; /* each of the two graph slots: image, state, buffers */
-    uint32_t undo_bytes;  /* old values of a transaction that waits to be confirmed; 0 = as timed_bytes */
-    uint32_t threads;     /* instances that share a graph, at most TW_MAX_INSTANCES; 0 = 1, the engine's thread alone.
-                             The board's processors are dealt out among them in turn */
+    uint32_t queue_bytes;  /* commands to the engine, power of two */
+    uint32_t timed_bytes;  /* commands for a named tick, power of two */
+    uint32_t reply_bytes;  /* replies and events, power of two */
+    uint32_t graph_bytes;  /* each of the two graph slots: image, state, buffers */
+    uint32_t undo_bytes;   /* old values of a transaction that waits to be confirmed; 0 = as timed_bytes */
+    uint32_t shadow_bytes; /* pool of the shadows, 0 = none; multiple of 64 */
+    uint32_t threads;      /* instances that share a graph, at most TW_MAX_INSTANCES; 0 = 1, the engine's thread alone.
+                              The board's processors are dealt out among them in turn */
 } tw_engine_cfg_t;
 
 /** Memory tw_engine_init() takes for this configuration [bytes], alignment 64. */
@@ -101,9 +103,18 @@ uint32_t tw_engine_version(tw_engine_t *e, uint32_t node);
 
 typedef struct tw_engine_arc {
     uint32_t from_node, to_node; /* a graph IO: 0xFFF, 0xFFFF in a wide image */
-    uint32_t bytes, read, write, overflows, underflows, max_fill, realigns;
+    uint32_t bytes, read, write, overflows, underflows, max_fill;
+    uint32_t realigns;
     tw_format_t fmt; /* producer's */
     char name[32];   /* symbol, else "arc.<n>" */
+    /* debug task: code in [3:0] of cmd, 0 none; value is FP64 bits for codes 10..14 */
+    uint32_t debug_cmd, debug_reg;
+    uint64_t debug_value;
+    /* of the graph IO at one of its ends; counters as in tw_graph_io_stats_t */
+    bool has_io;
+    struct {
+        uint32_t hwid, frames, acks, holes, lost, stray, starts_refused, stamp_errors, moves;
+    } io;
 } tw_engine_arc_t;
 /** @return TW_OK, NO_GRAPH, ARC_NONE */
 tw_err_t tw_engine_arc(tw_engine_t *e, uint32_t arc, tw_engine_arc_t *out);
@@ -168,9 +179,9 @@ tw_err_t tw_engine_put_swap_to(tw_engine_t *e, uint32_t token, const tw_swap_t *
 tw_err_t tw_engine_put_swap(tw_engine_t *e, uint32_t token, bool start);
 /**
  * Go back to the graph before the last swap, with the parameters it had; it takes the time `fade_us`, 0 one block.
- * Where that swap carried state over, the signal's state comes along; otherwise it is that of the moment the graph
- * stopped, as always when the engine goes back by itself. A fade that still runs is turned round where it is. Going
- * back once more comes forward again.
+ * With a fade, and where that swap carried state over, the signal's state comes along, so that nothing is heard but the
+ * fade; at once, the graph is as it was when it stopped: levels do not glide back. A fade that still runs is turned
+ * round where it is. Going back once more comes forward again.
  * @return NO_ROLLBACK, BUSY: a swap is on its way; the reply may say GENERATION: the engine went back by itself
  */
 tw_err_t tw_engine_put_rollback(tw_engine_t *e, uint32_t token, uint32_t fade_us);
@@ -255,6 +266,28 @@ typedef struct tw_probe {
 tw_err_t tw_engine_put_probe(tw_engine_t *e, uint32_t token, tw_probe_t *probe);
 tw_err_t tw_engine_put_unprobe(tw_engine_t *e, uint32_t token, tw_probe_t *probe);
 
+/* ---- control side: shadows of nodes -------------------------------------------------- */
+
+/**
+ * Begin a shadow of a node (graph_shadow.h) at the group's boundary, in memory of the pool cfg.shadow_bytes. Publish
+ * the group: there is no way back but drop.
+ * @param skip    samples that are not compared at first
+ * @param shadow  out: its number, 0..TW_MAX_SHADOWS - 1
+ * @param bytes   out: memory it takes; NOMEM: bytes the pool is short of
+ * @return NO_GRAPH, PARAM_NODE, UNSUPPORTED, SHADOW_NONE (all are in use), NOMEM, QUEUE_FULL; the reply may say what
+ *         RESET refused, or GENERATION
+ */
+tw_err_t tw_engine_put_shadow(tw_engine_t *e, uint32_t token, uint32_t node, uint64_t skip, uint32_t *shadow,
+                              uint32_t *bytes);
+/** Set one of its parameters; checked as one of its node's. @return SHADOW_NONE */
+tw_err_t tw_engine_put_shadow_param(tw_engine_t *e, uint32_t token, uint32_t shadow, uint32_t index,
+                                    const uint8_t *value, uint32_t bytes);
+/** Reply data: a tw_shadow_sums_t. @param restart  count anew from here */
+tw_err_t tw_engine_put_shadow_read(tw_engine_t *e, uint32_t token, uint32_t shadow, bool restart);
+tw_err_t tw_engine_put_shadow_drop(tw_engine_t *e, uint32_t token, uint32_t shadow);
+/** Largest piece of the pool that is free [bytes]. A swap, rollback or unload frees all shadows. */
+uint32_t tw_engine_shadow_room(tw_engine_t *e);
+
 /* ---- control side: recording -------------------------------------------------------- */
 
 typedef enum tw_recorder_state {
@@ -285,6 +318,14 @@ tw_err_t tw_engine_record(tw_engine_t *e, tw_recorder_t *r);
 void tw_engine_first_tick(tw_engine_t *e, uint64_t tick);
 /** Let the next block count as the one that took too long, for a replay: nothing takes time there. */
 void tw_engine_overload(tw_engine_t *e);
+
+/**
+ * Look at the open group as a whole: the values each node will have once it is applied, all together, for node types
+ * that look at relations (tw_node_desc_t.validate with index 256). A node whose values are not all known, because a
+ * script sets them, passes.
+ * @return TW_OK, or what validate refused with: *node, and fault->at = parameter index; the group stays open
+ */
+tw_err_t tw_engine_check_group(tw_engine_t *e, uint32_t *node, tw_fault_t *fault);
 
 /** Bytes a group may still take. */
 uint32_t tw_engine_room(tw_engine_t *e);

@@ -167,6 +167,12 @@ static void apply_to_graph(tw_engine_t *e, const cmd_t *c)
     case OP_REVERT:
         answer(e, c, end_armed(e, c));
         return;
+    case OP_SHADOW:
+    case OP_SHADOW_SET:
+    case OP_SHADOW_READ:
+    case OP_SHADOW_DROP:
+        shadow_apply(e, c);
+        return;
     case OP_PAD:
     case OP_SCRIPT:
     case OP_SWAP:
@@ -196,6 +202,9 @@ void engine_apply(tw_engine_t *e, const cmd_t *c, tw_err_t refused)
     }
     if (e->e.rec != NULL && refused == TW_OK) {
         record_command(e, c);
+    }
+    if (c->op == OP_SHADOW && refused != TW_OK) {
+        shadow_refused(e, c);
     }
     if (c->op == OP_UNPROBE) { /* of a graph that left, or never attached: it is free in any case */
         if (refused == TW_OK) {

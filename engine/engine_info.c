@@ -3,6 +3,7 @@
  * Tables never change while a graph lives; counters are gauges the engine thread moves.
  */
 #include "engine/engine_priv.h"
+#include "engine/graph/twg1_read.h"
 #include "engine/node/services.h"
 
 /* "<text>.<n>", cut to `size`. */
@@ -112,6 +113,34 @@ tw_err_t tw_engine_node(tw_engine_t *e, uint32_t node, tw_engine_node_t *out)
     return TW_OK;
 }
 
+/* The task of an arc is in the image, its figure in a register. */
+static void debug_of(const tw_graph_t *g, uint32_t arc, tw_engine_arc_t *out)
+{
+    const uint32_t a4 = tw_img_word(g->img, tw_img_arc(g->img, arc), 4);
+    out->debug_cmd = tw_bits(a4, TW_A4_DEBUG_CMD);
+    out->debug_reg = tw_bits(a4, TW_A4_DEBUG_REG);
+    (void)tw_graph_register(g, out->debug_reg, &out->debug_value);
+}
+
+static void io_of(const tw_graph_t *g, uint32_t arc, tw_engine_arc_t *out)
+{
+    const tw_img_ends_t e = tw_img_ends(g->img, arc);
+    if ((e.from != TW_IMG_IO && e.to != TW_IMG_IO) || e.io >= g->n_ios || g->ios[e.io].arc_index != arc) {
+        return; /* between nodes, or a constant */
+    }
+    const tw_graph_io_stats_t *s = &g->ios[e.io].stats;
+    out->has_io = true;
+    out->io.hwid = g->ios[e.io].hwid;
+    out->io.frames = tw_gauge_get(&s->frames);
+    out->io.acks = tw_gauge_get(&s->acks);
+    out->io.holes = tw_gauge_get(&s->holes);
+    out->io.lost = tw_gauge_get(&s->lost);
+    out->io.stray = tw_gauge_get(&s->stray);
+    out->io.starts_refused = tw_gauge_get(&s->starts_refused);
+    out->io.stamp_errors = tw_gauge_get(&s->stamp_errors);
+    out->io.moves = tw_gauge_get(&s->moves);
+}
+
 tw_err_t tw_engine_arc(tw_engine_t *e, uint32_t arc, tw_engine_arc_t *out)
 {
     const tw_graph_t *g = engine_view(e);
@@ -133,6 +162,8 @@ tw_err_t tw_engine_arc(tw_engine_t *e, uint32_t arc, tw_engine_arc_t *out)
         .fmt = g->formats[tw_graph_arc_format(g, arc, false)],
     };
     tw_graph_arc_ends(g, arc, &out->from_node, &out->to_node);
+    debug_of(g, arc, out);
+    io_of(g, arc, out);
     name_of(g, out->name, TW_SYM_ARC, arc, "arc");
     return TW_OK;
 }

@@ -32,6 +32,10 @@ typedef enum tw_op {
     OP_ARMED,
     OP_CONFIRM,
     OP_REVERT,
+    OP_SHADOW,
+    OP_SHADOW_SET,
+    OP_SHADOW_READ,
+    OP_SHADOW_DROP,
 } tw_op_t;
 
 /* A command as it lies in the queue; `n` bytes of data follow. */
@@ -57,6 +61,14 @@ typedef struct reply {
     uint32_t bytes;
 } reply_t;
 
+/* engine_values.c: parameters as the control side knows them */
+enum { DRAFT_UNKNOWN = 1, DRAFT_KNOWN = 2 };
+typedef struct values {
+    uint32_t *at;                  /* of each node's block, NULL: no memory for any of it */
+    uint8_t *now, *draft, *before; /* published; with the open group; before the armed group */
+    uint8_t *known, *drafted;      /* per node */
+} values_t;
+
 typedef struct slot {
     uint8_t *mem;
     tw_graph_t graph;
@@ -67,11 +79,14 @@ typedef struct slot {
     uint8_t *value; /* two saved nodes: for putting parameters back */
     uint32_t value_bytes;
     bool live; /* its nodes were RESET and not yet STOPped */
+    values_t values;
     fade_side_t side;
     tw_arena_t rest;       /* what the graph left of the slot */
     size_t rest_mark;      /* of it, without the plan of a swap */
     tw_graph_carry_t plan; /* what it takes over from the graph before */
 } slot_t;
+
+#define OP_SWAP_CARRY 2, 1 /* of cmd_t.b: tw_carry_t */
 
 /* What the engine knows of its slots, in one word for the control side. */
 #define WHERE_CURRENT 1, 0 /* slot + 1, 0 none */
@@ -86,6 +101,14 @@ typedef struct undo {
     uint32_t number; /* of the armed group, for slot_t.noted */
     bool recording;
 } undo_t;
+
+/* A shadow and its piece of the pool. */
+typedef struct shadow_slot {
+    tw_shadow_t shadow; /* the engine's while `used` and not `gone` */
+    bool used;          /* control */
+    uint32_t at, bytes; /* in the pool */
+    _Atomic uint32_t gone;
+} shadow_slot_t;
 
 #define TW_ARC_READ_MAX 4096u
 enum { NO_SLOT = -1 };
@@ -122,6 +145,8 @@ struct tw_engine {
     _Atomic uint32_t reverts;      /* by themselves: stored after the four above */
     _Atomic uint32_t scripts_done; /* replacements of scripts applied or refused */
     tw_gauge_t state, late, events_lost;
+    shadow_slot_t shadows[TW_MAX_SHADOWS];
+    uint8_t *shadow_pool;
     tw_ring_t replies, events;
     tw_recorder_t *_Atomic recorder; /* control sets it, the engine looks once a tick */
     struct {
@@ -137,6 +162,7 @@ struct tw_engine {
         uint32_t moves;                /* published */
         uint32_t arm_number, arm_need; /* of the open group: 0 not armed; bytes its undo takes */
         uint32_t arms;
+        uint32_t reverts; /* of the engine, followed so far */
         uint32_t images;  /* primed so far */
         uint32_t scripts; /* replacements of scripts published */
         bool from_events; /* where the reply handed out came from */
@@ -204,6 +230,17 @@ void engine_tell_where(tw_engine_t *e);
 /** Control: bytes the undo of a command takes more; 0 when the open group is not armed. */
 uint32_t undo_need(tw_engine_t *e, const cmd_t *c);
 
+/* engine_values.c: control side */
+void values_build(slot_t *s, tw_arena_t *arena);
+/** Parameters go over to the graph swapped in, as its plan says. */
+void values_carry(slot_t *s, const slot_t *old);
+/** A command was put into the open group. */
+void values_put(tw_engine_t *e, const cmd_t *c, const uint8_t *value);
+/** The group was published (keep), or dropped. */
+void values_settle(slot_t *s, const cmd_t *c, bool armed, bool keep);
+/** The armed group of this number goes back. */
+void values_revert(slot_t *s, uint32_t number);
+
 /* engine_queue.c */
 #define NO_REPLY UINT32_MAX
 /** Append a command. `reply`: bytes of data its reply carries, or NO_REPLY. */
@@ -221,6 +258,13 @@ void probe_tap(void *ctx, void *taps, const uint8_t *data, uint32_t bytes);
 void probe_flow(tw_engine_t *e, uint32_t arc, int64_t full);
 /** Run the scripts that fire probes; after a block. */
 void probe_scripts(tw_engine_t *e);
+
+/* engine_shadow.c: engine side */
+void shadow_apply(tw_engine_t *e, const cmd_t *c);
+/** It never began: its graph went. */
+void shadow_refused(tw_engine_t *e, const cmd_t *c);
+/** All of a graph end. */
+void shadow_leave(tw_engine_t *e, tw_graph_t *g);
 
 /* engine_record.c: engine side */
 /** Before commands apply: begin or end what was asked for. */

@@ -58,6 +58,7 @@ tw_err_t engine_put(tw_engine_t *e, const cmd_t *head, const void *data, uint32_
     c->room = room;
     c->generation = (uint16_t)e->c.group_generation;
     e->c.arm_need += need;
+    values_put(e, head, data);
     if (head->n != 0 && data != NULL) {
         memcpy(c + 1, data, head->n);
     }
@@ -214,9 +215,19 @@ static void bump(uint32_t *versions, const cmd_t *c)
 static void account_group(tw_engine_t *e)
 {
     int view = e->c.view;
+    const bool armed = e->c.arm_number != 0;
     e->c.arm_number = e->c.arm_need = 0;
     for (uint32_t pos = e->c.start; pos != e->c.put;) {
         const cmd_t *c = cmd_at(e, pos);
+        if (view != NO_SLOT) {
+            values_settle(&e->slots[view], c, armed, true);
+        }
+        if (c->op == OP_REVERT && view != NO_SLOT) {
+            values_revert(&e->slots[view], e->c.arms);
+        }
+        if (c->op == OP_SWAP && view != NO_SLOT && tw_bits(c->b, OP_SWAP_CARRY) == TW_CARRY_PARAMS) {
+            values_carry(&e->slots[c->a], &e->slots[view]);
+        }
         if (c->op == OP_SWAP || c->op == OP_UNLOAD || c->op == OP_ROLLBACK) {
             view = c->op == OP_SWAP ? (int)c->a : c->op == OP_UNLOAD ? NO_SLOT : 1 - view;
             e->c.generation++;
@@ -341,8 +352,24 @@ bool tw_engine_withdraw(tw_engine_t *e, uint32_t token)
     return true;
 }
 
+/* Drafts of what was put go with it; a group may go over two graphs. */
+static void drop_drafts(tw_engine_t *e)
+{
+    for (uint32_t pos = e->c.start; pos != e->c.put;) {
+        const cmd_t *c = cmd_at(e, pos);
+        pos = (pos + c->bytes) & TW_WORD_POS_MASK;
+        for (size_t i = 0; i < TW_COUNT(e->slots); i++) {
+            slot_t *s = &e->slots[i];
+            if (s->live && (c->op == OP_PARAM || c->op == OP_PRESET) && c->a < s->graph.n_nodes) {
+                values_settle(s, c, false, false);
+            }
+        }
+    }
+}
+
 void tw_engine_drop(tw_engine_t *e)
 {
+    drop_drafts(e);
     e->c.put = e->c.start;
     e->c.promised -= e->c.group_promised;
     e->c.group_promised = 0;

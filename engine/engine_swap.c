@@ -13,7 +13,6 @@
 #include "engine/engine_priv.h"
 
 enum { HOT_BLOCKS = 8, HOT_PERMILLE = 1000, OP_SWAP_START = 1, OP_SWAP_CONFIRM = 8 };
-#define OP_SWAP_CARRY 2, 1
 
 /* ---- control side ------------------------------------------------------------------- */
 
@@ -119,10 +118,20 @@ tw_err_t tw_engine_put_keep(tw_engine_t *e, uint32_t token)
     return engine_put(e, &c, NULL, on_token(token));
 }
 
+/* Values the engine put back by itself. After a graph it took back nothing was armed in the one that runs now. */
+static void follow_reverts(tw_engine_t *e, uint32_t reverts)
+{
+    if (reverts != e->c.reverts && e->c.view != NO_SLOT) {
+        values_revert(&e->slots[e->c.view], e->c.arms);
+    }
+    e->c.reverts = reverts;
+}
+
 void tw_engine_guard(tw_engine_t *e, tw_engine_guard_t *out)
 {
     engine_sync(e);
     const uint32_t reverts = atomic_load_explicit(&e->reverts, memory_order_acquire);
+    follow_reverts(e, reverts);
     const uint32_t where = atomic_load_explicit(&e->where, memory_order_acquire);
     *out = (tw_engine_guard_t){
         .armed = (tw_waits_t)tw_bits(where, WHERE_ARMED),
@@ -190,6 +199,7 @@ static void stop_fade(tw_engine_t *e)
 static void become(tw_engine_t *e, int slot, int kept)
 {
     if (e->e.graph != NULL) {
+        shadow_leave(e, e->e.graph);
         silence(e->e.graph);
         if (!e->e.fading) {
             tw_graph_ios_stop(e->e.graph);
@@ -239,8 +249,8 @@ static uint32_t swap(tw_engine_t *e, const cmd_t *c)
     return blocks;
 }
 
-/* The graph one goes back to stood still: what the signal left in the one that runs goes with it, where both are the
- * same. Not when it went wrong: then nothing of it may. */
+/* The graph one goes back to stood still. For a fade, what the signal left in the one that runs goes with it, where
+ * both are the same. Not at once: a gain would glide back. Not when the signal went wrong: then nothing of it may. */
 static void refresh_kept(tw_engine_t *e, bool carry)
 {
     slot_t *now = current(e), *kept = other(e);
@@ -262,7 +272,7 @@ static uint32_t roll_back(tw_engine_t *e, uint32_t blocks, bool carry)
     const int to = e->e.kept, from = e->e.slot;
     slot_t *a = &e->slots[from], *b = &e->slots[to];
     swap_disarm(e);
-    refresh_kept(e, carry);
+    refresh_kept(e, carry && blocks != 0);
     if (e->e.fading && blocks != 0) {
         fade_turn(&b->side, &a->side);
         blocks = b->side.blocks - b->side.done;

@@ -2,7 +2,8 @@ LIBS += base hosted engine board dsp kissfft speexdsp
 base.src := $(wildcard engine/base/*.c)
 base.free := 1
 hosted.src := $(wildcard engine/base/hosted/*.c)
-engine.src := $(wildcard engine/*.c engine/arc/*.c engine/node/*.c engine/graph/*.c engine/script/*.c)
+engine.src := $(wildcard engine/*.c engine/arc/*.c engine/node/*.c engine/graph/*.c engine/script/*.c \
+	engine/compat/*.c)
 engine.free := 1
 # The Linux back-ends and the manifest reader are hosted; a firmware has its own board.
 board.src := $(wildcard engine/board/*.c)
@@ -18,3 +19,8 @@ kissfft.free := 1
 speexdsp.src := $(addprefix $(SPEEXDSP)/libspeexdsp/,preprocess.c filterbank.c)
 speexdsp.flags := $(DSP_SHIM) -DFLOATING_POINT -DUSE_KISS_FFT -DEXPORT= -DOS_SUPPORT_CUSTOM -w
 speexdsp.free := 1
+
+# Kernels whose loops are written for vector units: -O2 alone leaves them scalar. No sum changes its order.
+ifeq ($(PROFILE),host)
+$(patsubst %,$(B)/obj/engine/node/%.o,convert resample signal wave): CFLAGS_host += -O3
+endif

@@ -182,6 +182,22 @@ void tw_on_arc_unsubscribe(tw_call_t *c, const void *request)
     tw_subs_pump(c->s, tw_now(c->s));
 }
 
+static void put_io(const tw_engine_arc_t *arc, tunewire_v1_ArcState *rep)
+{
+    rep->has_io = arc->has_io;
+    rep->io = (tunewire_v1_IoState){
+        .hwid = arc->io.hwid,
+        .frames = arc->io.frames,
+        .acks = arc->io.acks,
+        .holes = arc->io.holes,
+        .lost = arc->io.lost,
+        .stray = arc->io.stray,
+        .starts_refused = arc->io.starts_refused,
+        .stamp_errors = arc->io.stamp_errors,
+        .moves = arc->io.moves,
+    };
+}
+
 void tw_on_arc_state(tw_call_t *c, const void *request)
 {
     const tunewire_v1_ArcRef *q = request;
@@ -198,5 +214,12 @@ void tw_on_arc_state(tw_call_t *c, const void *request)
     rep.raw = arc.fmt.raw;
     rep.channels = arc.fmt.channels;
     rep.rate = arc.fmt.rate_hz;
+    rep.max_fill = arc.max_fill;
+    rep.realigns = arc.realigns;
+    rep.fill = arc.write - arc.read;
+    rep.debug_cmd = arc.debug_cmd;
+    rep.debug_reg = arc.debug_reg;
+    rep.debug_value = arc.debug_value;
+    put_io(&arc, &rep);
     tw_reply(c, tunewire_v1_ArcState_fields, &rep);
 }

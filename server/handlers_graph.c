@@ -419,6 +419,7 @@ void tw_swap_done(tw_server_t *s, const tw_engine_reply_t *r)
     if (r->err == TW_OK) {
         tw_subs_graph_changed(s);
         tw_armed_graph_changed(s);
+        tw_doubles_graph_changed(s);
     }
 }
 

@@ -165,6 +165,7 @@ static bool open_engine(daemon_t *d)
                                  .timed_bytes = MB,
                                  .reply_bytes = MB,
                                  .graph_bytes = GRAPH_BYTES,
+                                 .shadow_bytes = 4 * MB,
                                  .threads = d->opt.threads};
     const size_t need = tw_engine_need(&cfg);
     d->engine_memory = take_memory(need);

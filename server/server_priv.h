@@ -167,6 +167,8 @@ typedef enum tw_wait_kind {
     TW_WAIT_KEEP,
     TW_WAIT_ARC_READ,
     TW_WAIT_ARC_WRITE,
+    TW_WAIT_SHADOW,
+    TW_WAIT_METRICS,
     TW_WAIT_VALUE, /* for the client's upload */
     TW_WAIT_AUTH,  /* for time to pass */
 } tw_wait_kind_t;
@@ -209,6 +211,7 @@ typedef struct tw_txn {
     uint32_t last_expired; /* id of the last one that ran out, for a better answer */
     uint32_t next_id;
     uint32_t confirm_ms; /* of the open one, 0 none */
+    uint32_t blamed;     /* node whose values do not agree */
 } tw_txn_t;
 
 /* A change that was made and waits for somebody's word (pending.c). */
@@ -267,6 +270,16 @@ typedef struct tw_armed {
     uint64_t budget_us;
 } tw_armed_t;
 
+/* ---- shadows --------------------------------------------------------------------------------- */
+enum { TW_SHADOW_VALUES = 1024 }; /* candidate values of one shadow, with their heads [bytes] */
+typedef struct tw_double {
+    uint32_t id; /* 0: free */
+    tw_session_t *ses;
+    uint32_t shadow, node, bytes; /* engine's number */
+    uint32_t used;
+    uint8_t values[TW_SHADOW_VALUES]; /* u16 index, u16 bytes, value */
+} tw_double_t;
+
 /* ---- log ------------------------------------------------------------------------------------- */
 typedef struct tw_log_line {
     uint64_t t_us;
@@ -304,6 +317,8 @@ struct tw_server {
     uint32_t live_subs;
     tw_armed_t *armed;
     uint32_t live_probes;
+    tw_double_t doubles[TW_MAX_SHADOWS];
+    uint32_t next_double;
 
     tw_log_line_t *log;
     uint64_t log_seq; /* of the next line; the first is 1 */
@@ -518,6 +533,11 @@ void tw_armed_out(tw_server_t *s, uint32_t index);
 void tw_armed_graph_changed(tw_server_t *s);
 void tw_armed_session_gone(tw_server_t *s, const tw_session_t *ses);
 
+/* handlers_shadow.c */
+/** Another graph runs: its shadows are gone. */
+void tw_doubles_graph_changed(tw_server_t *s);
+void tw_doubles_session_gone(tw_server_t *s, const tw_session_t *ses);
+
 /* reduce.c */
 bool tw_reduce_knows(uint32_t raw);
 /** One sample as a number; 0 for types tw_reduce_knows() does not know. */
@@ -581,3 +601,5 @@ void tw_done_rollback(tw_call_t *c, const tw_deferred_t *d, const tw_engine_repl
 void tw_done_keep(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
 void tw_done_arc_read(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
 void tw_done_arc_write(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
+void tw_done_shadow(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
+void tw_done_metrics(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);

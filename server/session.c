@@ -194,6 +194,7 @@ void tw_session_end(tw_server_t *s, tw_session_t *ses)
     tw_deferred_forget(s, ses);
     tw_subs_session_gone(s, ses);
     tw_armed_session_gone(s, ses);
+    tw_doubles_session_gone(s, ses);
     tw_blobs_session_gone(s, ses);
     ses->used = false;
 }

@@ -262,6 +262,36 @@ static tw_err_t put_all(tw_server_t *s)
     return tw_engine_put_armed(s->e);
 }
 
+static tw_err_t blame(tw_server_t *s, const tw_op_t *op, const uint8_t *value)
+{
+    (void)value;
+    if (op->kind != TW_OP_SCRIPT && op->target == s->txn.blamed) {
+        s->txn.failed_op = op->number;
+    }
+    return TW_OK;
+}
+
+/* Each value was fine alone. Blamed is the last operation on a node whose values are wrong together. */
+static tw_err_t check_together(tw_server_t *s)
+{
+    tw_fault_t fault;
+    tw_engine_node_t node;
+    char buf[TW_LOG_TEXT];
+    const tw_err_t err = tw_engine_check_group(s->e, &s->txn.blamed, &fault);
+    if (err == TW_OK || tw_engine_node(s->e, s->txn.blamed, &node) != TW_OK) {
+        return err;
+    }
+    (void)each_op(s, blame);
+    tw_text_t t;
+    tw_text_init(&t, buf, sizeof buf);
+    tw_text_str(&t, node.name);
+    tw_text_str(&t, ": parameter ");
+    tw_text_int(&t, fault.at);
+    tw_text_str(&t, ", together with its others");
+    tw_rpc_status(&s->txn.first_error, err, fault.at, buf);
+    return err;
+}
+
 static void commit(tw_call_t *c)
 {
     tw_server_t *s = c->s;
@@ -283,6 +313,12 @@ static void commit(tw_call_t *c)
             tw_txn_drop(s);
         }
         tw_fail(c, err, 0, err == TW_E_QUEUE_FULL ? "nothing was applied; commit again" : "nothing was applied");
+        return;
+    }
+    const tw_err_t joint = check_together(s);
+    if (joint != TW_OK) {
+        tw_engine_drop(s->e);
+        reply_failed(c, joint);
         return;
     }
     if (s->txn.at == tunewire_v1_TxnBegin_At_TICK) {

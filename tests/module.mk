@@ -36,7 +36,7 @@ $(B)/tests/test_engine_one_context: $(ONE_CONTEXT) $(foreach l,$(ALL_LIBS),$(B)/
 		-lcmocka -lmbedcrypto -ljansson -lm -lpthread
 
 # What runs under ThreadSanitizer too: whatever two threads share.
-TSAN_TESTS := $(filter test_ring test_engine_threads test_graph_mp test_phy_tcp,$(UNIT))
+TSAN_TESTS := $(filter test_graph_io test_ring test_engine_threads test_graph_mp test_phy_tcp,$(UNIT))
 
 .PHONY: soak-mp unit-programs tsan-programs fuzz-programs python docs
 unit-programs: $(foreach t,$(UNIT),$(B)/tests/$(t)) $(B)/tests/test_engine_one_context \
@@ -101,7 +101,9 @@ soak-mp: ## eight threads on one graph for MP_RUNS node runs, against one thread
 	@TW_MP_RUNS=$(MP_RUNS) build/host/tests/test_graph_mp
 	@TW_MP_RUNS=$(MP_RUNS) build/tsan/tests/test_graph_mp
 
-PROGRAMS += bench_rpc bench_compile bench_engine
+PROGRAMS += bench_rpc bench_compile bench_engine bench_kernels
+bench_kernels.src := tests/bench/bench_kernels.c
+bench_kernels.libs := engine base hosted
 bench_rpc.src := $(addprefix tests/bench/,bench_rpc.c bench_arcs.c bench_link.c)
 bench_rpc.libs := protocol board base hosted
 bench_compile.src := tests/bench/bench_compile.c
@@ -112,5 +114,6 @@ bench_engine.libs := graphc scriptasm board engine base hosted
 bench_engine.ld := -lmbedcrypto
 bench: ## ratios against named peers: make bench [ONLY=rpc_setparam]; also in build/bench.json
 	@tools/setup.sh bench
-	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS) bench_rpc bench_compile bench_engine)
-	@$(PYTHON) tests/bench/run_bench.py $(if $(ONLY),--only $(ONLY))
+	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS) bench_rpc bench_compile bench_engine bench_kernels)
+	@$(if $(filter kernels,$(ONLY)),,$(PYTHON) tests/bench/run_bench.py $(if $(ONLY),--only $(ONLY)))
+	@$(if $(filter-out kernels,$(ONLY)),,build/host/bench_kernels)

@@ -97,8 +97,12 @@ def auth_example():
     return "```\n" + "".join(f"{name:<17}{data.hex(' ')}\n" for name, data in lines) + "```"
 
 
+def records():
+    return table(["kind", "name", "payload at least", "payload"], rows("engine/base/record_kinds.def", "TW_RECORD"))
+
+
 GENERATORS = {"auth-example": auth_example, "methods": methods, "errors": errors, "statuses": statuses,
-              "field-sizes": field_sizes}
+              "field-sizes": field_sizes, "records": records}
 
 
 def fill(text, path, wrong):

@@ -1,14 +1,15 @@
 #!/bin/sh
-# setup.sh build|run|test|bench   install what is missing for that, and say what
+# setup.sh build|run|test|bench|target   install what is missing for that, and say what
 #
 # Repeatable: looks first, installs only what is not there. Debian packages by apt-get (as root or
 # by sudo), runtime sources from Debian source packages into build/src. Nothing else is touched.
 set -eu
 cd "$(dirname "$0")/.."
 
+TARGET_TOOLS="gcc-arm-none-eabi qemu-system-arm"
 BUILD="gcc libc6-dev make dpkg-dev xz-utils nanopb protobuf-compiler python3 python3-protobuf libmbedtls-dev libjansson-dev"
 RUN="$BUILD alsa-utils python3-numpy graphviz"
-TEST="$RUN python3-pytest libcmocka-dev clang libclang-rt-14-dev clang-format cppcheck zsh"
+TEST="$RUN $TARGET_TOOLS python3-pytest libcmocka-dev clang libclang-rt-14-dev clang-format cppcheck zsh"
 BENCH="$BUILD python3-gi gir1.2-gstreamer-1.0 gstreamer1.0-plugins-base gstreamer1.0-plugins-good"
 SOURCES="nanopb kissfft speexdsp"
 # A mirror that does not answer is told of within a minute, not after apt's own patience.
@@ -20,7 +21,8 @@ build) want=$BUILD ;;
 run) want=$RUN ;;
 test) want=$TEST ;;
 bench) want=$BENCH ;;
-*) echo "usage: tools/setup.sh build|run|test|bench" >&2; exit 2 ;;
+target) want="$BUILD $TARGET_TOOLS" ;;
+*) echo "usage: tools/setup.sh build|run|test|bench|target" >&2; exit 2 ;;
 esac
 
 stop() {

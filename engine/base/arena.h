@@ -4,6 +4,7 @@
  * that came after; that is how a failed load leaves no trace.
  */
 #pragma once
+#include "engine/base/config.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,10 @@ typedef struct tw_arena {
  * Take `bytes` aligned to `align` (a power of two). The memory is not cleared.
  * @return NULL when it does not fit; the arena is unchanged then.
  */
+#if TW_SMALL
+/* once, in arena_small.c, not in every file that uses it */
+void *tw_arena_take(tw_arena_t *a, size_t bytes, size_t align);
+#else
 static inline void *tw_arena_take(tw_arena_t *a, size_t bytes, size_t align)
 {
     const uintptr_t base = (uintptr_t)a->base;
@@ -27,3 +32,4 @@ static inline void *tw_arena_take(tw_arena_t *a, size_t bytes, size_t align)
     a->used = at + bytes;
     return a->base + at;
 }
+#endif

@@ -94,6 +94,12 @@ static inline uint32_t tw_round_up(uint32_t v, uint32_t to)
 }
 
 /** True when [at, at + len) lies inside [0, size), without overflow. */
+static inline bool tw_inside32(uint32_t at, uint32_t len, uint32_t size)
+{
+    return at <= size && len <= size - at;
+}
+
+/** The same for numbers that may be sums. */
 static inline bool tw_inside(uint64_t at, uint64_t len, uint64_t size)
 {
     return at <= size && len <= size - at;

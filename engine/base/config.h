@@ -5,9 +5,45 @@
  */
 #pragma once
 
+/* ---- the small profile ------------------------------------------------------
+ * -DTW_SMALL=1 is for devices with a kilobyte of RAM that run one graph from flash by engine/graph/graph_compact.h: no
+ * wire, no scripts. It sets the switches below, each of which can be chosen alone. What is left out is refused by the
+ * loader, with the code of the thing that is missing. Verified is everything else, by the same sources: the one
+ * exception are symbols and parameter metadata, which are skipped unread as any extension nobody here uses.
+ *
+ * Node types: -D'TW_NODES=TW_NODE_ROW(filter) TW_NODE_ROW(detector)' links these rows of nodes.def alone. */
+#ifndef TW_SMALL
+#define TW_SMALL 0
+#endif
+#ifndef TW_SCRIPTS
+#define TW_SCRIPTS (!TW_SMALL) /* 0: images with scripts are refused (IMG_SCRIPT) */
+#endif
+#ifndef TW_EXTENSIONS
+#define TW_EXTENSIONS (!TW_SMALL) /* 0: symbols and metadata are skipped unread, memory fills refused (IMG_INIT) */
+#endif
+#ifndef TW_ALIGNED_IMAGES
+#define TW_ALIGNED_IMAGES \
+    TW_SMALL /* 1: image words are loaded as words: little-endian, fields from the lowest bit on */
+#endif
+#ifndef TW_NODE_FP32
+#define TW_NODE_FP32 (!TW_SMALL) /* 0: nodes take 16-bit streams alone, others are refused (IMG_RAW) */
+#endif
+#ifndef TW_MAX_CHANNELS
+#define TW_MAX_CHANNELS (TW_SMALL ? 1u : 32u) /* of a stream that nodes compute on; more are refused (IMG_FORMAT) */
+#endif
+#ifndef TW_NODE_TEXTS
+#define TW_NODE_TEXTS (!TW_SMALL) /* 0: descriptors without names, defaults and steps: nobody asks for them */
+#endif
+#ifndef TW_NODE_READ
+#define TW_NODE_READ (!TW_SMALL) /* 0: READ_PARAMETER answers UNSUPPORTED */
+#endif
+#ifndef TW_FILTER_DELAY
+#define TW_FILTER_DELAY (TW_SMALL ? 0 : 32) /* longest delay of the filter node [samples]; RAM of each channel */
+#endif
+
 /* base */
 #ifndef TW_CRC_SMALL
-#define TW_CRC_SMALL 0 /* 1: CRC-16 by a table of 32 bytes instead of 1024 */
+#define TW_CRC_SMALL TW_SMALL /* 1: CRC-16 by a table of 32 bytes instead of 1024 */
 #endif
 
 /* protocol/server */
@@ -33,10 +69,15 @@
 #define TW_INLINE_VALUE_MAX 512u /* ParamSet.value and friends [bytes] */
 
 /* engine */
-#ifndef TW_MAX_NODE_ARCS
-#define TW_MAX_NODE_ARCS 16u
+#ifndef TW_MAX_SHADOWS
+#define TW_MAX_SHADOWS 4u /* doubles of nodes at a time */
 #endif
-#define TW_MAX_NODE_MEM 6u
+#ifndef TW_MAX_NODE_ARCS
+#define TW_MAX_NODE_ARCS (TW_SMALL ? 4u : 16u)
+#endif
+#ifndef TW_MAX_NODE_MEM
+#define TW_MAX_NODE_MEM (TW_SMALL ? 2u : 6u)
+#endif
 #ifndef TW_MAX_IOS
 #define TW_MAX_IOS 32u
 #endif
@@ -50,7 +91,7 @@
 #define TW_HOT_ALIGN 64u /* of the records the scheduler reads: a cache line; 8 where there is no cache */
 #endif
 #ifndef TW_WIDE_IMAGES
-#define TW_WIDE_IMAGES 1 /* 0: no image of more than 4095 nodes or 4096 arcs */
+#define TW_WIDE_IMAGES (!TW_SMALL) /* 0: no image of more than 4095 nodes or 4096 arcs */
 #endif
 #ifndef TW_MAX_RERUNS
 #define TW_MAX_RERUNS 4u

@@ -44,6 +44,10 @@ const char *tw_status_name(uint32_t status);
         }                                   \
     } while (0)
 
+/* A function whose frame shall not lie under what its caller calls next: on a small device that is most of the stack.
+ */
+#define TW_OWN_FRAME __attribute__((noinline))
+
 #define TW_COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Before a function in which a fuzzer has nothing to find and would spend its time watching every comparison. */

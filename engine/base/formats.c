@@ -3,10 +3,9 @@
 
 static const struct {
     const char *name;
-    uint16_t bits;
     bool computable;
 } raws[] = {
-#define TW_RAW(code, NAME, bits, computable) [code] = {#NAME, bits, computable},
+#define TW_RAW(code, NAME, bits, computable) [code] = {#NAME, computable},
 #include "engine/base/raw_types.def"
 };
 
@@ -70,11 +69,6 @@ static int find(const char *const *names, size_t count, const char *text, size_t
         }
     }
     return -1;
-}
-
-unsigned tw_raw_bits(uint32_t raw)
-{
-    return raw < TW_COUNT(raws) ? raws[raw].bits : 0;
 }
 
 const char *tw_raw_name(uint32_t raw)

@@ -29,8 +29,9 @@ typedef struct tw_board_io {
 
 /** What the engine asks of a driver; the numbers of the graph commands (S0:L712). */
 typedef enum tw_io_command {
-    TW_IO_SET = 2,        /* data = tw_io_set_t: once before START, and when settings change */
-    TW_IO_STOP = 5,       /* no data: end transfers, then acknowledge with (NULL, 0) */
+    TW_IO_SET = 2,  /* data = tw_io_set_t: once before START, and when settings change */
+    TW_IO_STOP = 5, /* data = the ctx of SET: end transfers, then acknowledge with (NULL, 0). A driver that another
+                       graph has SET meanwhile goes on for that one */
     TW_IO_SET_BUFFER = 6, /* data, bytes: the buffer of an arc that is the driver's to use: no copies are made */
     TW_IO_START = 8,      /* RX: there is room for `bytes`, at `data` unless it is NULL;
                              TX: `bytes` at `data` are to be sent. They stay until they are acknowledged where the IO

@@ -87,10 +87,43 @@ static bool whole_samples(const io_format_t *f)
     return bytes == 0 || f->frame_bytes % (f->channels * bytes) == 0;
 }
 
+/* Of a converter or a sensor, not of the format, which is checked by itself. */
+static bool is_analog(const char *tag)
+{
+    static const char *const words[] = {"gain", "filter", "high_pass", "averaging", "sensitivity", "canceller"};
+    bool found = false;
+    for (size_t i = 0; i < TW_COUNT(words); i++) {
+        found = found || strstr(tag, words[i]) != NULL;
+    }
+    return found;
+}
+
+/* Files and lines have no gains and no filters, so what the graph wants of them is checked and told. */
+static tw_err_t take_settings(const tw_board_linux_t *b, const io_t *io, const uint32_t settings[3])
+{
+    const tw_io_manifest_t *m = &b->cfg.platform->ios[io - b->ios];
+    uint8_t index[TW_COUNT(m->settings)] = {0};
+    const tw_err_t err = tw_settings_unpack(m, settings, index);
+    if (err == TW_E_UNSUPPORTED) {
+        return TW_OK; /* more options than the words hold: the manifest's defaults */
+    }
+    if (err != TW_OK) {
+        board_log(b, TW_BOARD_ERROR, "%s: settings %#x %#x %#x are none that its options make", io->as->name,
+                  settings[0], settings[1], settings[2]);
+        return err;
+    }
+    for (unsigned i = 0; i < m->n_settings; i++) {
+        const tw_setting_t *s = &m->settings[i];
+        if (s->o.n > 1 && index[i] != s->o.def && is_analog(s->tag)) {
+            board_log(b, TW_BOARD_INFO, "%s: %s %g", io->as->name, s->tag, s->o.v[index[i]]);
+        }
+    }
+    return TW_OK;
+}
+
 static tw_err_t board_accept(void *ctx, uint32_t hwid, uint32_t raw, uint32_t channels, float rate_hz,
                              uint32_t frame_bytes, const uint32_t settings[3])
 {
-    (void)settings; /* gains and filters of a converter: files have none */
     const tw_board_linux_t *b = ctx;
     io_t *io = find_io(b, hwid);
     const io_format_t f = {.raw = raw, .channels = channels, .frame_bytes = frame_bytes};
@@ -103,6 +136,7 @@ static tw_err_t board_accept(void *ctx, uint32_t hwid, uint32_t raw, uint32_t ch
                   channels, raw < TW_RAW_COUNT ? tw_raw_name(raw) : "?");
         return TW_E_UNSUPPORTED;
     }
+    TW_TRY(take_settings(b, io, settings));
     if (io->backend->calls->accept != NULL) {
         TW_TRY(io->backend->calls->accept(io, &f, rate_hz));
     }

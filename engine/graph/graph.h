@@ -46,6 +46,7 @@ typedef struct tw_graph_env {
     const tw_port_t *port;
     const tw_board_t *board;
     tw_graph_host_t host;
+    const tw_infer_t *infer; /* networks, NULL none */
 } tw_graph_env_t;
 
 /** One entry of a node's arc list. */
@@ -70,7 +71,9 @@ typedef struct tw_graph_node {
     int16_t script;     /* before and after script, -1 none */
     int16_t own_script; /* code of a script node, -1 none */
     uint16_t pos;       /* place in the schedule: its tw_graph_hot_t */
+    uint8_t flow;       /* bit tw_flow_t: control nodes ask it, see graph_control.c */
     bool failed;        /* its first error was told */
+    tw_gauge_t touched; /* a script of this graph has set a parameter of it, or RESET it */
     tw_gauge_t errors;
     tw_gauge_t load_cycles; /* of a block, mean of the last TW_LOAD_BLOCKS */
 } tw_graph_node_t;
@@ -171,6 +174,15 @@ typedef struct tw_graph_register {
     tw_gauge_t seq, lo, hi;
 } tw_graph_register_t;
 
+/** Ranges of nodes that may be under flow control at once. */
+#ifndef TW_MAX_FLOWS
+#define TW_MAX_FLOWS 16u
+#endif
+typedef struct tw_graph_flow {
+    uint16_t owner, first, count; /* nodes; first is absolute */
+    uint8_t slot, op;
+} tw_graph_flow_t;
+
 typedef struct tw_graph {
     tw_graph_env_t env;
     const uint8_t *img;
@@ -192,7 +204,8 @@ typedef struct tw_graph {
     uint8_t **banks;  /* base of each bank, in the image's order */
     uint8_t *scratch; /* a frame nobody wants */
     tw_services_t svc;
-    uint32_t current; /* node being called: whose script runs */
+    struct tw_shadow *shadows; /* doubles of nodes (graph_shadow.h), NULL none */
+    uint32_t current;          /* node being called: whose script runs */
     tw_script_ctx_t *script_ctx;
     uint8_t *script_scratch; /* memory scripts share; NULL when none does */
     tw_script_host_t script_host;
@@ -201,6 +214,11 @@ typedef struct tw_graph {
     tw_fault_t node_fault; /* first node that failed, and how */
     uint8_t debug_fields;
     bool in_script;
+    /* flow control */
+    tw_graph_flow_t flows[TW_MAX_FLOWS];
+    uint32_t n_flows;
+    uint8_t use_case, reload; /* reload: 0 nothing, 1 warm, 2 cold RESET behind this block */
+    bool looping;
     /* debug tasks of arcs */
     tw_graph_register_t *registers;
     uint32_t n_registers, rewinds; /* arcs that are played again */

@@ -146,14 +146,14 @@ static uint32_t arc_at(const tw_graph_carry_t *c, const tw_graph_t *from, const 
 static uint32_t same_arc(const tw_graph_carry_t *c, const tw_graph_t *from, const tw_graph_t *to, uint32_t t)
 {
     const tw_img_ends_t e = tw_img_ends(to->img, t);
-    const tw_graph_io_t *io = e.io < to->n_ios && to->ios[e.io].arc_index == t ? &to->ios[e.io] : NULL;
+    const uint32_t at_io = tw_img_arc_io(to->img, t);
+    const tw_graph_io_t *io = at_io < to->n_ios && to->ios[at_io].arc_index == t ? &to->ios[at_io] : NULL;
     const uint32_t f = arc_at(c, from, to, e.from, e.from_port, io);
     if (f == TW_CARRY_NEW || f != arc_at(c, from, to, e.to, e.to_port, io)) {
         return TW_CARRY_NEW;
     }
     const tw_arc_t *a = &from->arcs[f], *b = &to->arcs[t];
-    if (a->type != b->type || a->type == TW_ARC_CONSTANT || a->cap != b->cap || a->shares != NULL ||
-        b->shares != NULL) {
+    if (a->type != b->type || a->type == TW_ARC_CONSTANT || a->shares != NULL || b->shares != NULL) {
         return TW_CARRY_NEW; /* constants are the image's; two arcs in one buffer are empty between blocks */
     }
     const bool same = a->size == b->size &&
@@ -224,8 +224,8 @@ static void carry_memory(const tw_graph_t *from, uint32_t f, tw_graph_t *to, uin
 static void carry_arc(const tw_arc_t *from, tw_arc_t *to)
 {
     const uint32_t read = tw_gauge_get(&from->read), write = tw_gauge_get(&from->write);
-    if (from->special || to->special) {
-        return; /* a driver holds it */
+    if (from->special || to->special || from->cap != to->cap) {
+        return; /* a driver holds it, or lends its buffer */
     }
     memcpy(to->buf, from->buf, from->size);
     tw_gauge_set(&to->read, read);

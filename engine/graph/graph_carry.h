@@ -49,6 +49,16 @@ uint32_t tw_graph_params_bytes(const tw_graph_node_t *n);
 uint32_t tw_graph_save_params(tw_graph_t *g, uint32_t node, uint8_t *to);
 /** SET what was saved, where it differs. @param scratch  room for the node's largest value */
 void tw_graph_restore_params(tw_graph_t *g, uint32_t node, const uint8_t *from, uint32_t bytes, uint8_t *scratch);
+/** Put a SET into a block as index 256 has it; nothing when the parameter is not part of it. */
+void tw_graph_params_overlay(const tw_graph_node_t *n, uint32_t tag, const uint8_t *value, uint32_t bytes,
+                             uint8_t *block);
+/**
+ * The block of a preset, from an instance of the node's own made in `scratch`: nothing that runs is touched.
+ * @return false: no memory for one, or the node does not tell
+ */
+bool tw_graph_preset_block(tw_graph_t *g, uint32_t node, uint32_t preset, tw_arena_t scratch, uint8_t *block,
+                           uint32_t bytes);
+
 /** Cold RESET of every node and arcs as at load, parameters as they are now: what a signal spoiled is gone.
  *  @param scratch  2 * `value_bytes`, of at least tw_graph_params_bytes() of every node */
 void tw_graph_restart(tw_graph_t *g, uint8_t *scratch, uint32_t value_bytes);

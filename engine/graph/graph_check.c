@@ -6,14 +6,18 @@
 #include "engine/base/crc.h"
 #include "engine/graph/graph_priv.h"
 
-tw_err_t check_refuse(const check_t *c, tw_err_t err, uint32_t section, uint32_t at)
+TW_OWN_FRAME tw_err_t check_refused(const check_t *c, uint32_t number, uint32_t section, uint32_t at)
 {
+    const tw_err_t err = (tw_err_t)(-(int32_t)number);
     *c->fault = (tw_fault_t){.err = err, .section = section, .at = at};
     return err;
 }
 
 static tw_err_t check_identity(const check_t *c)
 {
+    if (TW_ALIGNED_IMAGES && (uintptr_t)c->img % 4 != 0) {
+        return check_refuse(c, TW_E_ALIGN, 0, 0);
+    }
     if (c->bytes < TW_IMG_HEADER_BYTES) {
         return check_refuse(
             c, c->bytes >= 4 && tw_img_word(c->img, 0, 0) == TW_IMG_MAGIC ? TW_E_IMG_SIZE : TW_E_IMG_MAGIC, 0, 0);
@@ -43,37 +47,32 @@ static tw_err_t check_header_crc(const check_t *c)
 /* Bytes a section must have at least for the records the header counts. */
 static uint32_t section_need(const check_t *c, uint32_t s)
 {
-    switch ((tw_section_t)s) {
-    case TW_SEC_BANKS:
-        return c->n.banks * 4u * TW_BANK_WORDS;
-    case TW_SEC_FORMATS:
-        return c->n.formats * 4u * TW_FORMAT_WORDS;
-    case TW_SEC_IOS:
-        return c->n.ios * 4u * TW_IO_WORDS;
-    case TW_SEC_NODES:
-        return c->n.nodes * 4u;
-    case TW_SEC_ARCS:
-        return c->n.arcs * 4u * TW_ARC_WORDS;
-    case TW_SEC_SCRIPTS:
-        return c->n.scripts * 4u * TW_SCRIPT_WORDS;
-    case TW_SEC_PARAMS:
-    case TW_SEC_EXT:
-    case TW_SEC_COUNT:
-        return 0;
-    }
-    return 0;
+    static const uint8_t words[TW_SEC_COUNT] = {
+        [TW_SEC_BANKS] = TW_BANK_WORDS, [TW_SEC_FORMATS] = TW_FORMAT_WORDS,
+        [TW_SEC_IOS] = TW_IO_WORDS,     [TW_SEC_NODES] = 1,
+        [TW_SEC_ARCS] = TW_ARC_WORDS,   [TW_SEC_SCRIPTS] = TW_SCRIPT_WORDS,
+    };
+    const uint32_t counts[TW_SEC_COUNT] = {
+        [TW_SEC_BANKS] = c->n.banks, [TW_SEC_FORMATS] = c->n.formats, [TW_SEC_IOS] = c->n.ios,
+        [TW_SEC_NODES] = c->n.nodes, [TW_SEC_ARCS] = c->n.arcs,       [TW_SEC_SCRIPTS] = c->n.scripts,
+    };
+    return 4u * words[s] * counts[s];
 }
 
-static bool overlaps(const check_t *c, uint32_t s)
+/* Sections may stand in any order; in the small profile in theirs, as the compiler writes them, so that one look at
+ * the end of those before is enough. */
+static bool overlaps(const check_t *c, uint32_t s, uint32_t *end)
 {
     const tw_img_section_t a = tw_img_section(c->img, (tw_section_t)s);
-    for (uint32_t k = 0; k < s; k++) {
+    const bool before = a.at < *end;
+    *end = a.at + a.bytes;
+    for (uint32_t k = 0; !TW_SMALL && k < s; k++) {
         const tw_img_section_t b = tw_img_section(c->img, (tw_section_t)k);
-        if (a.bytes != 0 && b.bytes != 0 && a.at < b.at + b.bytes && b.at < a.at + a.bytes) {
+        if (b.bytes != 0 && a.at < b.at + b.bytes && b.at < a.at + a.bytes) {
             return true;
         }
     }
-    return false;
+    return TW_SMALL && before;
 }
 
 static tw_err_t check_layout(const check_t *c)
@@ -85,6 +84,7 @@ static tw_err_t check_layout(const check_t *c)
     if (tw_bits(tw_img_word(c->img, 0, TW_W_VERSION), TW_W1_HEADER) != TW_IMG_HEADER_BYTES) {
         return check_refuse(c, TW_E_IMG_SIZE, 0, 4u * TW_W_VERSION);
     }
+    uint32_t end = TW_IMG_HEADER_BYTES;
     for (uint32_t s = 0; s < TW_SEC_COUNT; s++) {
         const tw_img_section_t sec = tw_img_section(c->img, (tw_section_t)s);
         const uint32_t at = 4u * (TW_W_DIRECTORY + 2u * s);
@@ -94,8 +94,8 @@ static tw_err_t check_layout(const check_t *c)
         if (sec.bytes == 0) {
             continue;
         }
-        if (sec.at < TW_IMG_HEADER_BYTES || sec.at % TW_IMG_ALIGN != 0 || !tw_inside(sec.at, sec.bytes, total) ||
-            overlaps(c, s)) {
+        if (sec.at < TW_IMG_HEADER_BYTES || sec.at % TW_IMG_ALIGN != 0 || !tw_inside32(sec.at, sec.bytes, total) ||
+            overlaps(c, s, &end)) {
             return check_refuse(c, TW_E_IMG_SECTION, 0, at);
         }
     }
@@ -114,7 +114,7 @@ static tw_err_t check_payload_crc(const check_t *c)
 /* How many nodes and arcs the kind of image numbers, and whether this device takes the wide kind. */
 static tw_err_t check_kind(const check_t *c)
 {
-    const bool wide = tw_img_wide(c->img);
+    const bool wide = tw_bits(tw_img_word(c->img, 0, TW_W_CONTROL), TW_W7_WIDE) != 0;
     if (tw_bits(tw_img_word(c->img, 0, TW_W_CONTROL), TW_W7_ZERO) != 0) {
         return check_refuse(c, TW_E_IMG_RESERVED, 0, 4u * TW_W_CONTROL);
     }
@@ -165,10 +165,16 @@ static tw_err_t check_bank(const check_t *c, uint32_t i)
     return TW_OK;
 }
 
+/* Numbers of bits of a frame. */
+#if TW_SMALL
+typedef uint32_t tw_bits_t;
+#else
+typedef uint64_t tw_bits_t;
+#endif
+
 static uint32_t stamp_bytes(uint32_t ts, uint32_t size)
 {
-    static const uint8_t bytes[4] = {2, 4, 8, 8};
-    return ts == 0 ? 0 : bytes[size & 3u];
+    return ts == 0 ? 0 : tw_min_u32(2u << size, 8);
 }
 
 /* Frame bytes say the same as channels, samples, raw type and time stamp, and keep samples
@@ -182,14 +188,24 @@ static bool frame_fits(const tw_format_t *f)
     if (bits == 0) {
         return true; /* self-describing array */
     }
-    const uint64_t payload = ((uint64_t)f->channels * f->samples * bits + 7) / 8;
+    if (TW_SMALL && (f->frame_bytes > 0xFFFFu || f->samples > 0xFFFFu)) {
+        return false; /* so that 32 bits hold the product, on devices where such a frame has no room anyway */
+    }
+    const tw_bits_t payload = ((tw_bits_t)f->channels * f->samples * bits + 7) / 8;
     const uint32_t align = bits % 32 == 0 ? 4 : bits == 16 ? 2 : 1;
     return f->samples != 0 && payload + stamp == f->frame_bytes && f->frame_bytes % align == 0;
 }
 
-static bool finite_f32(float v)
+/* Of an FP32 word, by its exponent: no arithmetic on what may be a signalling NaN. */
+static bool finite_f32(uint32_t word)
 {
-    return v - v == 0.0f;
+    return (word >> 23 & 0xFFu) != 0xFFu;
+}
+
+/* 0, or 1e-6 to 1e9: positive numbers are ordered as their bits are. */
+static bool rate_ok(uint32_t word)
+{
+    return word == 0 || (word >= 0x358637BDu && word <= 0x4E6E6B28u);
 }
 
 static tw_err_t check_format(const check_t *c, uint32_t i)
@@ -203,11 +219,10 @@ static tw_err_t check_format(const check_t *c, uint32_t i)
     if (f.raw >= TW_RAW_COUNT || f.interleave > 1 || f.unit >= TW_UNIT_COUNT) {
         return check_refuse(c, TW_E_IMG_FORMAT, SEC(FORMATS), at + 4);
     }
-    const bool rate_ok = finite_f32(f.rate_hz) && (f.rate_hz == 0.0f || (f.rate_hz >= 1e-6f && f.rate_hz <= 1e9f));
-    if (!rate_ok) {
+    if (!rate_ok(tw_img_word(c->img, at, 2))) {
         return check_refuse(c, TW_E_IMG_FORMAT, SEC(FORMATS), at + 8);
     }
-    if (!finite_f32(f.full_scale) || !finite_f32(f.offset)) {
+    if (!finite_f32(tw_img_word(c->img, at, 4)) || !finite_f32(tw_img_word(c->img, at, 5))) {
         return check_refuse(c, TW_E_IMG_FORMAT, SEC(FORMATS), at + 16);
     }
     if (!frame_fits(&f)) {
@@ -251,7 +266,8 @@ static bool io_arc_agrees(const check_t *c, uint32_t io, uint32_t arc, uint32_t 
     }
     const tw_img_ends_t e = tw_img_ends(c->img, arc);
     return tw_bits(tw_img_word(c->img, tw_img_arc(c->img, arc), 0), TW_A0_TYPE) != TW_ARC_CONSTANT &&
-           (tx ? e.to : e.from) == TW_IMG_IO && tw_img_arc_format(c->img, arc, tx) == format && e.io == io;
+           (tx ? e.to : e.from) == TW_IMG_IO && tw_img_arc_format(c->img, arc, tx) == format &&
+           tw_img_arc_io(c->img, arc) == io;
 }
 
 static tw_err_t check_io(const check_t *c, uint32_t i)
@@ -271,7 +287,7 @@ static tw_err_t check_io(const check_t *c, uint32_t i)
     return TW_OK;
 }
 
-static tw_err_t check_records(const check_t *c)
+TW_OWN_FRAME static tw_err_t check_records(const check_t *c)
 {
     for (uint32_t i = 0; i < c->n.banks; i++) {
         TW_TRY(check_bank(c, i));
@@ -291,7 +307,7 @@ static tw_err_t check_records(const check_t *c)
 /* Last of all, because it is the only step that tells somebody. */
 static tw_err_t ask_board(const check_t *c)
 {
-    for (uint32_t i = 0; c->board != NULL && c->board->accept != NULL && i < c->n.ios; i++) {
+    for (uint32_t i = 0; !TW_SMALL && c->board != NULL && c->board->accept != NULL && i < c->n.ios; i++) {
         const uint32_t at = tw_img_record(c->img, TW_SEC_IOS, i, TW_IO_WORDS);
         const uint32_t settings[3] = {tw_img_word(c->img, at, 2), tw_img_word(c->img, at, 3),
                                       tw_img_word(c->img, at, 4)};
@@ -336,8 +352,8 @@ static tw_err_t check_image(check_t *c)
     return err;
 }
 
-tw_err_t tw_graph_check(const uint8_t *img, uint32_t bytes, const tw_board_t *board, tw_arena_t *scratch,
-                        tw_fault_t *fault)
+TW_OWN_FRAME tw_err_t tw_graph_check(const uint8_t *img, uint32_t bytes, const tw_board_t *board, tw_arena_t *scratch,
+                                     tw_fault_t *fault)
 {
     check_t c = {.img = img, .bytes = bytes, .board = board, .scratch = scratch, .fault = fault};
     return check_image(&c);

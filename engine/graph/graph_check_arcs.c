@@ -16,13 +16,18 @@ static bool is_lock(const check_t *c, uint32_t arc)
 static tw_err_t check_words(const check_t *c, uint32_t arc, uint32_t at)
 {
     const uint32_t a0 = tw_img_word(c->img, at, 0), a4 = tw_img_word(c->img, at, 4);
-    if (tw_bits(a0, TW_A0_ZERO) || tw_bits(a4, TW_A4_ZERO) || tw_img_ends(c->img, arc).reserved) {
+    if (tw_bits(a0, TW_A0_ZERO) || tw_bits(a4, TW_A4_ZERO) || tw_img_arc_reserved(c->img, arc) != 0) {
         return check_refuse(c, TW_E_IMG_RESERVED, SEC(ARCS), at);
+    }
+    /* The compact core knows plain arcs alone: no flow-error policies, crumbs, debug tasks, scripts, high QoS. */
+    if (TW_SMALL && (tw_bits(a0, TW_A0_TYPE) > 1 || tw_bits(a0, TW_A0_HQOS) || tw_bits(a4, TW_A4_ALIGN) << 9 != a4)) {
+        return check_refuse(c, TW_E_IMG_ARC, SEC(ARCS), at);
     }
     /* Debug tasks write registers and nothing else. */
     const uint32_t registers = tw_bits(tw_img_word(c->img, 0, TW_W_COUNTS3), TW_W14_REGISTERS);
-    const bool no_register = tw_bits(a4, TW_A4_DEBUG_CMD) != 0 && tw_bits(a4, TW_A4_DEBUG_REG) >= registers;
-    if (no_register || tw_bits(a4, TW_A4_SCRIPT) > c->n.scripts) {
+    const bool no_register =
+        !TW_SMALL && tw_bits(a4, TW_A4_DEBUG_CMD) != 0 && tw_bits(a4, TW_A4_DEBUG_REG) >= registers;
+    if (no_register || (!TW_SMALL && tw_bits(a4, TW_A4_SCRIPT) > c->n.scripts)) {
         return check_refuse(c, TW_E_IMG_ARC, SEC(ARCS), at);
     }
     if (tw_bits(a0, TW_A0_PRODUCER_FORMAT) >= c->n.formats || tw_bits(a0, TW_A0_CONSUMER_FORMAT) >= c->n.formats) {
@@ -59,12 +64,13 @@ static tw_err_t check_ends(const check_t *c, uint32_t arc, uint32_t at)
     if (e.from == TW_IMG_IO && e.to == TW_IMG_IO) {
         return check_refuse(c, TW_E_IMG_ARC_ENDS, SEC(ARCS), at + 12);
     }
-    const bool constant = tw_bits(tw_img_word(c->img, at, 0), TW_A0_TYPE) == TW_ARC_CONSTANT;
+    const bool constant = !TW_SMALL && tw_bits(tw_img_word(c->img, at, 0), TW_A0_TYPE) == TW_ARC_CONSTANT;
+    const uint32_t io = tw_img_arc_io(c->img, arc);
     const bool from_ok = constant              ? e.from == TW_IMG_IO
-                         : e.from == TW_IMG_IO ? io_agrees(c, e.io, arc, false)
+                         : e.from == TW_IMG_IO ? io_agrees(c, io, arc, false)
                                                : node_agrees(c, e.from, e.from_port, arc, true);
     const bool to_ok =
-        e.to == TW_IMG_IO ? io_agrees(c, e.io, arc, true) : node_agrees(c, e.to, e.to_port, arc, is_lock(c, arc));
+        e.to == TW_IMG_IO ? io_agrees(c, io, arc, true) : node_agrees(c, e.to, e.to_port, arc, is_lock(c, arc));
     if (!from_ok || !to_ok) {
         return check_refuse(c, TW_E_IMG_ARC_ENDS, SEC(ARCS), at + 12);
     }
@@ -81,6 +87,7 @@ static bool formats_match(const tw_format_t *a, const tw_format_t *b)
            (a->frame_bytes == b->frame_bytes || (a->ts == 0 && !blocks));
 }
 
+#if !TW_SMALL
 static uint32_t common_divisor(uint32_t a, uint32_t b)
 {
     while (b != 0) {
@@ -140,7 +147,16 @@ static bool never_stuck(const check_t *c, uint32_t arc, uint32_t at, const tw_fo
     const uint32_t rest = (out - 1) / step * step;
     return rest <= cap && in <= cap - rest;
 }
+#else
+/* Without arithmetic: where there is one format everything moves in its frames, otherwise there is room for both. */
+static bool never_stuck(const check_t *c, uint32_t arc, uint32_t at, const tw_format_t *from, const tw_format_t *to)
+{
+    (void)arc;
+    return c->n.formats == 1 || tw_img_word(c->img, at, 2) - from->frame_bytes >= to->frame_bytes;
+}
+#endif
 
+#if !TW_SMALL
 /* Data in the image, whole frames, and no buffer. */
 static tw_err_t check_constant(const check_t *c, uint32_t at, const tw_format_t *to)
 {
@@ -157,6 +173,7 @@ static tw_err_t check_constant(const check_t *c, uint32_t at, const tw_format_t 
     }
     return TW_OK;
 }
+#endif
 
 static tw_err_t check_buffer(const check_t *c, uint32_t arc, uint32_t at)
 {
@@ -169,22 +186,25 @@ static tw_err_t check_buffer(const check_t *c, uint32_t arc, uint32_t at)
     if (!formats_match(&from, &to)) {
         return check_refuse(c, TW_E_IMG_ARC_FORMAT, SEC(ARCS), at);
     }
+#if !TW_SMALL
     if (type == TW_ARC_CONSTANT) {
         return check_constant(c, at, &to);
     }
+#endif
     if (size < tw_max_u32(from.frame_bytes, to.frame_bytes) || !never_stuck(c, arc, at, &from, &to)) {
         return check_refuse(c, TW_E_IMG_ARC_BUFFER, SEC(ARCS), at + 8);
     }
-    if (fill > size - (type == TW_ARC_MODULO) || fill % to.frame_bytes != 0) {
+    if (fill > size - (!TW_SMALL && type == TW_ARC_MODULO) || fill % to.frame_bytes != 0) {
         return check_refuse(c, TW_E_IMG_ARC_BUFFER, SEC(ARCS), at + 20);
     }
     if (tw_bits(a0, TW_A0_PREFILL) &&
-        !tw_inside(tw_img_word(c->img, at, 6), fill, tw_img_section(c->img, TW_SEC_PARAMS).bytes)) {
+        !tw_inside32(tw_img_word(c->img, at, 6), fill, tw_img_section(c->img, TW_SEC_PARAMS).bytes)) {
         return check_refuse(c, TW_E_IMG_ARC, SEC(ARCS), at + 24);
     }
     return TW_OK;
 }
 
+#if !TW_SMALL
 /* One of two arcs in one buffer: plain, moved in whole frames that both ends agree on, and nothing else looks at it. */
 static bool plain_share(const check_t *c, uint32_t arc, uint32_t frame)
 {
@@ -220,6 +240,7 @@ static tw_err_t check_share(const check_t *c, uint32_t arc)
     }
     return good ? TW_OK : check_refuse(c, TW_E_IMG_ARC_BUFFER, SEC(ARCS), tw_img_arc(c->img, arc) + 4);
 }
+#endif
 
 /* The other direction: every entry of a node's list is an arc that names the node at this port.
  * With both directions checked each arc has exactly one producer and one consumer. */
@@ -270,14 +291,14 @@ static tw_err_t check_node_formats(const check_t *c, uint32_t node)
     }
     for (uint32_t m = 0; d != NULL && m < d->n_mem; m++) {
         const uint32_t at = p.blocks_at + 4u * TW_NODE_BLOCK_WORDS * m;
-        if ((double)tw_img_word(c->img, at, 2) < img_mem_need(d, m, list, p.rx + p.tx) + extra[m]) {
+        if (tw_img_word(c->img, at, 2) < img_mem_need(d, m, list, p.rx + p.tx) + extra[m]) {
             return check_refuse(c, TW_E_IMG_MEM, SEC(NODES), at + 8);
         }
     }
     return TW_OK;
 }
 
-tw_err_t check_arcs(const check_t *c)
+TW_OWN_FRAME tw_err_t check_arcs(const check_t *c)
 {
     for (uint32_t i = 0; i < c->n.arcs; i++) {
         const uint32_t at = tw_img_arc(c->img, i);
@@ -289,7 +310,9 @@ tw_err_t check_arcs(const check_t *c)
     }
     for (uint32_t i = 0; i < c->n.arcs; i++) {
         TW_TRY(check_buffer(c, i, tw_img_arc(c->img, i)));
+#if !TW_SMALL
         TW_TRY(check_share(c, i));
+#endif
     }
     for (uint32_t i = 0; i < c->n.nodes; i++) {
         TW_TRY(check_node_formats(c, i));
@@ -299,12 +322,6 @@ tw_err_t check_arcs(const check_t *c)
 
 /* ---- loops ---------------------------------------------------------------------- */
 
-typedef struct order {
-    uint16_t *waits; /* inputs of each node not yet delivered */
-    uint16_t *ready; /* nodes whose inputs are, in the order found */
-    uint32_t n_ready;
-} order_t;
-
 /* An arc that starts with a frame in it does not make its consumer wait. */
 static bool arc_waits(const check_t *c, uint32_t arc)
 {
@@ -313,6 +330,13 @@ static bool arc_waits(const check_t *c, uint32_t arc)
     return tw_img_ends(c->img, arc).from != TW_IMG_IO &&
            tw_img_word(c->img, tw_img_arc(c->img, arc), 5) < to.frame_bytes;
 }
+
+#if !TW_SMALL
+typedef struct order {
+    uint16_t *waits; /* inputs of each node not yet delivered */
+    uint16_t *ready; /* nodes whose inputs are, in the order found */
+    uint32_t n_ready;
+} order_t;
 
 static void deliver(const check_t *c, order_t *o, uint32_t node)
 {
@@ -325,7 +349,7 @@ static void deliver(const check_t *c, order_t *o, uint32_t node)
     }
 }
 
-tw_err_t check_loops(const check_t *c)
+TW_OWN_FRAME tw_err_t check_loops(const check_t *c)
 {
     order_t o = {
         .waits = tw_arena_take(c->scratch, c->n.nodes * sizeof(uint16_t), 2),
@@ -354,7 +378,42 @@ tw_err_t check_loops(const check_t *c)
     }
     return TW_OK;
 }
+#else
+/* Of few nodes: those whose inputs all come from nodes that were reached are reached, until none is added. */
+static bool reached(const check_t *c, const uint8_t *done, uint32_t node)
+{
+    const tw_img_node_parts_t p = tw_img_node_parts(c->img, tw_img_node(c->img, node));
+    for (uint32_t k = 0; k < p.rx; k++) {
+        const uint32_t arc = tw_img_ref(c->img, &p, k).arc;
+        if (arc_waits(c, arc) && done[tw_img_ends(c->img, arc).from] == 0) {
+            return false;
+        }
+    }
+    return true;
+}
 
+TW_OWN_FRAME tw_err_t check_loops(const check_t *c)
+{
+    uint8_t *done = tw_arena_take(c->scratch, c->n.nodes, 1);
+    if (done == NULL) {
+        return check_refuse(c, TW_E_NOMEM, 0, c->n.nodes);
+    }
+    memset(done, 0, c->n.nodes);
+    for (uint32_t pass = 0; pass < c->n.nodes; pass++) {
+        for (uint32_t i = 0; i < c->n.nodes; i++) {
+            done[i] |= reached(c, done, i);
+        }
+    }
+    for (uint32_t i = 0; i < c->n.nodes; i++) {
+        if (done[i] == 0) {
+            return check_refuse(c, TW_E_IMG_LOOP, SEC(NODES), tw_img_node(c->img, i));
+        }
+    }
+    return TW_OK;
+}
+#endif
+
+#if TW_SCRIPTS
 /* ---- scripts ---------------------------------------------------------------------- */
 
 static tw_err_t check_script_entry(const check_t *c, uint32_t i)
@@ -432,3 +491,9 @@ bool graph_calls_acyclic(const uint64_t *calls, uint32_t n)
     }
     return left == 0;
 }
+#else
+tw_err_t check_scripts(const check_t *c)
+{
+    return c->n.scripts == 0 ? TW_OK : check_refuse(c, TW_E_IMG_SCRIPT, 0, 4u * TW_W_COUNTS2);
+}
+#endif

@@ -1,6 +1,7 @@
 /* graph_check_ext.c - the extension chain of an image: symbols, parameter metadata, memory fills. */
 #include "engine/graph/graph_priv.h"
 
+#if TW_EXTENSIONS
 /* ---- SYMB ------------------------------------------------------------------------ */
 
 static bool symbol_char(uint8_t ch)
@@ -176,26 +177,46 @@ tw_err_t check_fills(const check_t *c)
     return TW_OK;
 }
 
+/* Of a known type there is one entry: a second would be read by some and missed by others. */
+static tw_err_t check_known(const check_t *c, uint32_t at, uint32_t type, uint32_t bytes)
+{
+    uint32_t unused;
+    if (img_ext(c->img, type, &unused) != at + 8) {
+        return check_refuse(c, TW_E_IMG_EXT, SEC(EXT), at);
+    }
+    return type == TW_EXT_SYMB   ? check_symbols(c, at + 8, bytes)
+           : type == TW_EXT_META ? check_meta(c, at + 8, bytes)
+                                 : check_init(c, at + 8, bytes);
+}
+#else
+/* Without fills, memory would not start as the graph was compiled to expect; names may be missed. */
+static tw_err_t check_known(const check_t *c, uint32_t at, uint32_t type, uint32_t bytes)
+{
+    (void)bytes;
+    return type == TW_EXT_INIT ? check_refuse(c, TW_E_IMG_INIT, SEC(EXT), at) : TW_OK;
+}
+
+tw_err_t check_meta_of(const check_t *c, uint32_t record)
+{
+    (void)c, (void)record;
+    return TW_OK;
+}
+
+tw_err_t check_fills(const check_t *c)
+{
+    (void)c;
+    return TW_OK;
+}
+#endif
+
 /* ---- the chain ------------------------------------------------------------------- */
 
 /* Critical means "do not run me without understanding this"; a signature can only be honoured when a key is
- * provisioned. Of a known type there is one entry: a second would be read by some and missed by others. */
+ * provisioned. */
 static tw_err_t check_one(const check_t *c, uint32_t at, uint32_t type, bool critical, uint32_t bytes)
 {
-    uint32_t unused;
-    const bool known = type == TW_EXT_SYMB || type == TW_EXT_META || type == TW_EXT_INIT;
-    if (known && img_ext(c->img, type, &unused) != at + 8) {
-        return check_refuse(c, TW_E_IMG_EXT, SEC(EXT), at);
-    }
-    switch (type) {
-    case TW_EXT_SYMB:
-        return check_symbols(c, at + 8, bytes);
-    case TW_EXT_META:
-        return check_meta(c, at + 8, bytes);
-    case TW_EXT_INIT:
-        return check_init(c, at + 8, bytes);
-    default:
-        break;
+    if (type == TW_EXT_SYMB || type == TW_EXT_META || type == TW_EXT_INIT) {
+        return check_known(c, at, type, bytes);
     }
     if (critical) {
         return check_refuse(c, type == TW_EXT_SIGN ? TW_E_IMG_SIGNATURE : TW_E_IMG_EXT, SEC(EXT), at);

@@ -13,7 +13,7 @@ static tw_err_t check_record(const check_t *c, uint32_t node, uint32_t *record)
     const tw_img_section_t sec = tw_img_section(c->img, TW_SEC_NODES);
     const uint32_t entry = sec.at + 4u * node, at = tw_img_word(c->img, entry, 0);
     const uint32_t first = sec.at + 4u * c->n.nodes, end = sec.at + sec.bytes;
-    if (at % 4 != 0 || at < first || !tw_inside(at, 16, end)) {
+    if (at % 4 != 0 || at < first || !tw_inside32(at, 16, end)) {
         return check_refuse(c, TW_E_IMG_NODE, SEC(NODES), entry);
     }
     const tw_img_node_parts_t p = tw_img_node_parts(c->img, at);
@@ -83,7 +83,7 @@ static tw_err_t check_shape(const check_t *c, uint32_t at)
     return TW_OK;
 }
 
-tw_err_t check_nodes(const check_t *c)
+TW_OWN_FRAME tw_err_t check_nodes(const check_t *c)
 {
     for (uint32_t i = 0; i < c->n.nodes; i++) {
         uint32_t at = 0;
@@ -110,20 +110,29 @@ typedef struct spans {
     uint32_t n;
 } spans_t;
 
-static tw_err_t add_span(const check_t *c, spans_t *s, span_t span, uint32_t vid, uint32_t bytes, tw_err_t err)
+static tw_err_t refuse_span(const check_t *c, const span_t *s)
+{
+    const tw_err_t err = s->section == SEC(ARCS)               ? TW_E_IMG_ARC_BUFFER
+                         : !TW_SMALL && s->section == SEC(IOS) ? TW_E_IMG_IO
+                                                               : TW_E_IMG_MEM;
+    return check_refuse(c, err, s->section, s->where);
+}
+
+/* `span` so far has no bank and no end. */
+static tw_err_t add_span(const check_t *c, spans_t *s, span_t *span, uint32_t vid, uint32_t bytes)
 {
     const int bank = img_bank(c->img, vid);
     if (bank < 0) {
-        return check_refuse(c, err, span.section, span.where);
+        return refuse_span(c, span);
     }
     const uint32_t at = tw_img_record(c->img, TW_SEC_BANKS, (uint32_t)bank, TW_BANK_WORDS);
-    if (!tw_inside(span.at, bytes, tw_img_word(c->img, at, 1) + tw_img_word(c->img, at, 2))) {
-        return check_refuse(c, err, span.section, span.where);
+    if (!tw_inside32(span->at, bytes, tw_img_word(c->img, at, 1) + tw_img_word(c->img, at, 2))) {
+        return refuse_span(c, span);
     }
-    span.bank = (uint32_t)bank;
-    span.end = span.at + bytes;
+    span->bank = (uint32_t)bank;
+    span->end = span->at + bytes;
     if (bytes != 0) {
-        s->v[s->n++] = span;
+        s->v[s->n++] = *span;
     }
     return TW_OK;
 }
@@ -140,7 +149,7 @@ static uint32_t bank_align(const check_t *c, uint32_t vid)
 
 /* A copied block lives in its fast bank from RESET on: all banks are there while the graph is. The place it would
  * be copied from is kept free, at the same offset of its home bank. */
-#define SWAP_COPY 1u
+#define SWAP_COPY (TW_SMALL ? 0u : 1u)
 
 /* Blocks of nodes that never run at once: one processor, one class. A node that several may run is alone. */
 static uint32_t thread_of(const check_t *c, uint32_t record)
@@ -171,32 +180,33 @@ static tw_err_t check_block(const check_t *c, spans_t *s, uint32_t record, uint3
             return check_refuse(c, TW_E_IMG_MEM, SEC(NODES), at);
         }
     }
-    const span_t span = {
+    span_t span = {
         .at = offset, .where = at, .section = SEC(NODES), .working = working, .thread = thread_of(c, record)};
-    TW_TRY(add_span(c, s, span, vid, bytes, TW_E_IMG_MEM));
-    return swap == 0 ? TW_OK : add_span(c, s, span, tw_bits(w, TW_NB_HOME), bytes, TW_E_IMG_MEM);
+    TW_TRY(add_span(c, s, &span, vid, bytes));
+    return TW_SMALL || swap == 0 ? TW_OK : add_span(c, s, &span, tw_bits(w, TW_NB_HOME), bytes);
 }
 
 /* A constant has no buffer. Two arcs that share one are one span; check_arcs() looks whether they may. */
 static tw_err_t add_arc_span(const check_t *c, spans_t *s, uint32_t arc)
 {
     const uint32_t at = tw_img_record(c->img, TW_SEC_ARCS, arc, TW_ARC_WORDS);
-    if (tw_bits(tw_img_word(c->img, at, 0), TW_A0_TYPE) == TW_ARC_CONSTANT || img_shares(c->img, arc) < arc) {
+    if (tw_bits(tw_img_word(c->img, at, 0), TW_A0_TYPE) == TW_ARC_CONSTANT ||
+        (!TW_SMALL && img_shares(c->img, arc) < arc)) {
         return TW_OK;
     }
-    const span_t span = {.at = tw_img_word(c->img, at, 1), .where = at + 4, .section = SEC(ARCS)};
+    span_t span = {.at = tw_img_word(c->img, at, 1), .where = at + 4, .section = SEC(ARCS)};
     if (span.at % 4 != 0) {
         return check_refuse(c, TW_E_IMG_ARC_BUFFER, SEC(ARCS), at + 4);
     }
-    return add_span(c, s, span, tw_bits(tw_img_word(c->img, at, 0), TW_A0_VID), tw_img_word(c->img, at, 2),
-                    TW_E_IMG_ARC_BUFFER);
+    return add_span(c, s, &span, tw_bits(tw_img_word(c->img, at, 0), TW_A0_VID), tw_img_word(c->img, at, 2));
 }
 
+#if !TW_SMALL
 /* Where a driver puts or takes data; drivers of no copies have none. */
 static tw_err_t add_io_span(const check_t *c, spans_t *s, uint32_t io)
 {
     const uint32_t at = tw_img_record(c->img, TW_SEC_IOS, io, TW_IO_WORDS), bytes = tw_img_word(c->img, at, 7);
-    const span_t span = {.at = tw_img_word(c->img, at, 6), .where = at + 24, .section = SEC(IOS)};
+    span_t span = {.at = tw_img_word(c->img, at, 6), .where = at + 24, .section = SEC(IOS)};
     if (tw_bits(tw_img_word(c->img, at, 5), TW_I5_ZERO) != 0) {
         return check_refuse(c, TW_E_IMG_RESERVED, SEC(IOS), at + 20);
     }
@@ -206,9 +216,19 @@ static tw_err_t add_io_span(const check_t *c, spans_t *s, uint32_t io)
     if (span.at % 4 != 0) {
         return check_refuse(c, TW_E_IMG_IO, SEC(IOS), at + 24);
     }
-    return add_span(c, s, span, tw_bits(tw_img_word(c->img, at, 5), TW_I5_VID), bytes, TW_E_IMG_IO);
+    return add_span(c, s, &span, tw_bits(tw_img_word(c->img, at, 5), TW_I5_VID), bytes);
 }
+#else
+/* No drivers with buffers of the graph there. */
+static tw_err_t add_io_span(const check_t *c, spans_t *s, uint32_t io)
+{
+    const uint32_t at = tw_img_record(c->img, TW_SEC_IOS, io, TW_IO_WORDS);
+    (void)s;
+    return tw_img_word(c->img, at, 7) == 0 ? TW_OK : check_refuse(c, TW_E_IMG_IO, SEC(IOS), at + 28);
+}
+#endif
 
+#if !TW_SMALL
 static bool span_after(const span_t *a, const span_t *b)
 {
     if (a->bank != b->bank) {
@@ -260,11 +280,7 @@ static tw_err_t sweep(const check_t *c, const spans_t *s)
         }
         const bool on_working = p->at < working_end && (!p->working || p->thread != thread);
         if (p->at < static_end || on_working) {
-            return check_refuse(c,
-                                p->section == SEC(ARCS)  ? TW_E_IMG_ARC_BUFFER
-                                : p->section == SEC(IOS) ? TW_E_IMG_IO
-                                                         : TW_E_IMG_MEM,
-                                p->section, p->where);
+            return refuse_span(c, p);
         }
         if (!p->working) {
             static_end = p->end;
@@ -276,6 +292,27 @@ static tw_err_t sweep(const check_t *c, const spans_t *s)
     return TW_OK;
 }
 
+static tw_err_t check_overlaps(const check_t *c, spans_t *s)
+{
+    sort_spans(s);
+    return sweep(c, s);
+}
+#else
+/* Of few spans every pair is looked at: a tenth of the code. The later one of a pair is the one refused. */
+static tw_err_t check_overlaps(const check_t *c, const spans_t *s)
+{
+    for (const span_t *p = s->v; p < s->v + s->n; p++) {
+        for (const span_t *q = s->v; q < p; q++) {
+            const bool overlay = p->working && q->working && p->thread == q->thread;
+            if (p->bank == q->bank && p->at < q->end && q->at < p->end && !overlay) {
+                return refuse_span(c, p);
+            }
+        }
+    }
+    return TW_OK;
+}
+#endif
+
 /* A buffer an arc and an IO, a block, and the home of a copied one. */
 static uint32_t count_spans(const check_t *c)
 {
@@ -284,13 +321,13 @@ static uint32_t count_spans(const check_t *c)
         const tw_img_node_parts_t p = tw_img_node_parts(c->img, tw_img_node(c->img, i));
         for (uint32_t m = 0; m < p.blocks; m++) {
             const uint32_t w = tw_img_word(c->img, p.blocks_at, TW_NODE_BLOCK_WORDS * m);
-            n += tw_bits(w, TW_NB_SWAP) != 0 ? 2 : 1;
+            n += !TW_SMALL && tw_bits(w, TW_NB_SWAP) != 0 ? 2 : 1;
         }
     }
     return n;
 }
 
-tw_err_t check_memory(const check_t *c)
+TW_OWN_FRAME tw_err_t check_memory(const check_t *c)
 {
     const uint32_t n = count_spans(c);
     spans_t s = {.v = tw_arena_take(c->scratch, n * sizeof(span_t), _Alignof(span_t))};
@@ -309,8 +346,7 @@ tw_err_t check_memory(const check_t *c)
     for (uint32_t i = 0; i < c->n.ios; i++) {
         TW_TRY(add_io_span(c, &s, i));
     }
-    sort_spans(&s);
-    return sweep(c, &s);
+    return check_overlaps(c, &s);
 }
 
 /* ---- boot parameters ---------------------------------------------------------- */
@@ -324,7 +360,7 @@ static tw_err_t check_boot(const check_t *c, uint32_t record)
     const tw_img_section_t sec = tw_img_section(c->img, TW_SEC_PARAMS);
     const uint32_t offset = tw_img_word(c->img, p.params_at, 0), word = tw_img_word(c->img, p.params_at, 1);
     const uint32_t bytes = tw_bits(word, TW_NP_BYTES), tag = tw_bits(word, TW_NP_TAG);
-    if (!tw_inside(offset, bytes, sec.bytes) || tag > TW_TAG_ALL) {
+    if (!tw_inside32(offset, bytes, sec.bytes) || tag > TW_TAG_ALL) {
         return check_refuse(c, TW_E_IMG_PARAM, SEC(NODES), p.params_at);
     }
     tw_format_t f;
@@ -335,7 +371,7 @@ static tw_err_t check_boot(const check_t *c, uint32_t record)
     return err == TW_OK ? TW_OK : check_refuse(c, err, SEC(PARAMS), sec.at + offset);
 }
 
-tw_err_t check_boot_params(const check_t *c)
+TW_OWN_FRAME tw_err_t check_boot_params(const check_t *c)
 {
     for (uint32_t i = 0; i < c->n.nodes; i++) {
         TW_TRY(check_boot(c, tw_img_node(c->img, i)));

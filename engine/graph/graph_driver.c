@@ -241,7 +241,6 @@ static void serve_tx(tw_graph_t *g, tw_graph_io_t *io, const tw_graph_ack_t *k)
         io->arc->pinned = d->flight != 0;
         io->arc->special = io->arc->pinned;
         sched_consumed(g, io->arc);
-        sched_consumed(g, io->arc);
     }
     d->done += sent;
     tw_gauge_add(&io->stats.frames, d->done / io->frame);
@@ -366,7 +365,7 @@ void tw_graph_ios_stop(tw_graph_t *g)
         tw_graph_driver_t *d = g->ios[i].driver;
         if (d != NULL && d->opened) {
             atomic_store_explicit(&d->running, false, memory_order_release);
-            (void)call(g, &g->ios[i], TW_IO_STOP, NULL, 0);
+            (void)call(g, &g->ios[i], TW_IO_STOP, g, 0);
             d->opened = d->ongoing = false;
             home(&g->ios[i]);
         }

@@ -1,15 +1,23 @@
 /* graph_image.c - the parts of a TWG1 image, for checker and loader alike. No state. */
+#define TW_IMG_HOME
 #include "engine/graph/graph_priv.h"
 
 int img_bank(const uint8_t *img, uint32_t vid)
 {
-    const uint32_t n = tw_img_counts(img).banks;
+    const uint32_t n = tw_bits(tw_img_word(img, 0, TW_W_COUNTS2), TW_W13_BANKS);
     for (uint32_t i = 0; i < n; i++) {
         if (tw_bits(tw_img_word(img, tw_img_record(img, TW_SEC_BANKS, i, TW_BANK_WORDS), 0), TW_B0_VID) == vid) {
             return (int)i;
         }
     }
     return -1;
+}
+
+static float rate_of(uint32_t word)
+{
+    float rate;
+    memcpy(&rate, &word, sizeof rate);
+    return rate;
 }
 
 static bool same_buffer(const uint8_t *img, uint32_t a, uint32_t b)
@@ -55,20 +63,17 @@ void img_format(const uint8_t *img, uint32_t index, tw_format_t *out)
 {
     const uint32_t at = tw_img_record(img, TW_SEC_FORMATS, index, TW_FORMAT_WORDS);
     const uint32_t f1 = tw_img_word(img, at, 1);
-    *out = (tw_format_t){
-        .frame_bytes = tw_img_word(img, at, 0),
-        .samples = tw_img_word(img, at, 7),
-        .rate_hz = tw_get_f32(img + at + 8),
-        .raw = (uint8_t)tw_bits(f1, TW_F1_RAW),
-        .channels = (uint8_t)(tw_bits(f1, TW_F1_CHANNELS) + 1),
-        .interleave = (uint8_t)tw_bits(f1, TW_F1_INTERLEAVE),
-        .domain = (uint8_t)tw_bits(f1, TW_F1_DOMAIN),
-        .unit = (uint8_t)tw_bits(f1, TW_F1_UNIT),
-        .ts = (uint8_t)tw_bits(f1, TW_F1_TS),
-        .ts_size = (uint8_t)tw_bits(f1, TW_F1_TS_SIZE),
-        .full_scale = tw_get_f32(img + at + 16),
-        .offset = tw_get_f32(img + at + 20),
+    *out = (tw_format_t)
+    {
+        .frame_bytes = tw_img_word(img, at, 0), .samples = tw_img_word(img, at, 7),
+        .rate_hz = rate_of(tw_img_word(img, at, 2)), .raw = (uint8_t)tw_bits(f1, TW_F1_RAW),
+        .channels = (uint8_t)(tw_bits(f1, TW_F1_CHANNELS) + 1), .interleave = (uint8_t)tw_bits(f1, TW_F1_INTERLEAVE),
+        .domain = (uint8_t)tw_bits(f1, TW_F1_DOMAIN), .unit = (uint8_t)tw_bits(f1, TW_F1_UNIT),
+        .ts = (uint8_t)tw_bits(f1, TW_F1_TS), .ts_size = (uint8_t)tw_bits(f1, TW_F1_TS_SIZE),
+#if !TW_SMALL
+        .full_scale = tw_get_f32(img + at + 16), .offset = tw_get_f32(img + at + 20),
         .mapping = tw_img_word(img, at, 3),
+#endif
     };
 }
 
@@ -90,9 +95,10 @@ void img_script(const uint8_t *img, uint32_t index, tw_script_t *out)
     };
 }
 
-double img_mem_need(const tw_node_desc_t *d, uint32_t m, const tw_format_t *const *fmt, uint32_t n_fmt)
+uint64_t img_mem_need(const tw_node_desc_t *d, uint32_t m, const tw_format_t *const *fmt, uint32_t n_fmt)
 {
     const tw_mem_req_t *q = &d->mem[m];
+#if TW_NODE_FP32
     double bytes = q->a;
     if (q->b_arc < n_fmt) {
         bytes += (double)q->b * fmt[q->b_arc]->channels;
@@ -103,7 +109,73 @@ double img_mem_need(const tw_node_desc_t *d, uint32_t m, const tw_format_t *cons
     if (q->d_arc < n_fmt) {
         bytes += (double)q->d * fmt[q->d_arc]->frame_bytes;
     }
-    return bytes;
+    const uint64_t whole = bytes < 1e18 ? (uint64_t)bytes : UINT64_MAX / 2;
+    return whole + ((double)whole < bytes ? 1u : 0u);
+#else
+    return q->a + (q->b_arc < n_fmt ? q->b * fmt[q->b_arc]->channels : 0u);
+#endif
+}
+
+uint32_t img_ref_format(const uint8_t *img, const tw_img_node_parts_t *p, uint32_t i)
+{
+    return tw_img_arc_format(img, tw_img_ref(img, p, i).arc, i < p->rx);
+}
+
+bool img_rated(const tw_format_t *f)
+{
+    return f->samples != 0 && f->rate_hz > 0.0f;
+}
+
+/* samples * mantissa of the rate, an odd number and its power of two. */
+typedef struct product {
+    uint64_t odd;
+    int exponent;
+} product_t;
+
+static product_t times(uint32_t samples, float rate)
+{
+    uint32_t bits;
+    memcpy(&bits, &rate, sizeof bits);
+    /* rates are positive and normal: the checker saw to it */
+    product_t p = {(uint64_t)samples * ((bits & 0x7FFFFFu) | 0x800000u), (int)(bits >> 23)};
+    for (; (p.odd & 1u) == 0; p.odd >>= 1) {
+        p.exponent++;
+    }
+    return p;
+}
+
+/* `p` with as much of `shift` as fits in front; the rest is taken from the other one, which is so much smaller. */
+static void align(uint64_t *p, uint64_t *other, int shift)
+{
+    for (; shift > 0 && *p < (uint64_t)1 << 61; shift--) {
+        *p <<= 1;
+    }
+    *other = shift < 64 ? *other >> shift : 0;
+}
+
+void img_periods(const tw_format_t *a, const tw_format_t *b, uint64_t *pa, uint64_t *pb)
+{
+    /* frame a / frame b = (samples a * rate b) / (samples b * rate a) */
+    const product_t x = times(a->samples, b->rate_hz), y = times(b->samples, a->rate_hz);
+    *pa = x.odd;
+    *pb = y.odd;
+    align(pa, pb, x.exponent - y.exponent);
+    align(pb, pa, y.exponent - x.exponent);
+}
+
+uint32_t img_reruns(const uint8_t *img, uint32_t record)
+{
+    const uint32_t n = tw_bits(tw_img_word(img, record, 1), TW_N1_RERUNS);
+    return n != 0 && n < TW_MAX_RERUNS ? n : TW_MAX_RERUNS;
+}
+
+void img_fill(uint8_t *to, uint32_t bytes, uint32_t word)
+{
+    uint8_t pattern[4];
+    tw_put_le32(pattern, word);
+    for (uint32_t i = 0; i < bytes; i++) {
+        to[i] = pattern[i & 3u];
+    }
 }
 
 uint32_t img_ext(const uint8_t *img, uint32_t type, uint32_t *bytes)

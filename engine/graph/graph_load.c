@@ -399,6 +399,8 @@ static void fill_reset(const tw_graph_t *g, const tw_graph_node_t *n, const tw_i
     }
     for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx; i++) {
         r->fmt[i] = &g->formats[img_ref_format(g->img, p, i)];
+        r->hqos |= (uint16_t)(n->refs[i].hqos << i);
+        r->lock |= (uint16_t)(n->refs[i].lock << i);
     }
 }
 
@@ -446,6 +448,8 @@ void tw_graph_restart(tw_graph_t *g, uint8_t *scratch, uint32_t value_bytes)
 
 void tw_graph_reset(tw_graph_t *g, bool warm)
 {
+    control_reset(g);
+    g->use_case = warm ? g->use_case : 0;
     driver_reset(g);
     task_reset(g);
     for (uint32_t i = 0; i < g->n_arcs; i++) {
@@ -499,6 +503,9 @@ tw_err_t tw_graph_load(tw_graph_t *g, const uint8_t *img, const tw_graph_env_t *
     g->svc.port = env->port;
     g->svc.mask = env->board->services;
     g->svc.run_script = script_call_node;
+    g->svc.infer = env->infer;
+    g->svc.tick = &g->tick;
+    control_init(g);
     script_init(g);
     tw_graph_reset(g, false);
     if (g->node_fault.err != TW_OK) {

@@ -73,3 +73,53 @@ void tw_graph_restore_params(tw_graph_t *g, uint32_t node, const uint8_t *from, 
         at += HEAD + tw_round_up(n, 4);
     }
 }
+
+/* ---- the index-256 block without the node ---------------------------------------- */
+
+/* Where a row lies in the block, or `none`. */
+static uint32_t place_in_block(const tw_graph_node_t *n, uint32_t tag, uint32_t none)
+{
+    uint32_t count, at = 0;
+    const tw_param_desc_t *rows = rows_of(n, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const bool inside = (rows[i].flags & (TW_PARAM_READ_ONLY | TW_PARAM_NOT_IN_ALL)) == 0;
+        if (rows[i].index == tag) {
+            return inside ? at : none;
+        }
+        at += inside ? tw_param_bytes(n->desc, n->fmt, rows[i].index) : 0;
+    }
+    return none;
+}
+
+void tw_graph_params_overlay(const tw_graph_node_t *n, uint32_t tag, const uint8_t *value, uint32_t bytes,
+                             uint8_t *block)
+{
+    const uint32_t at = tag == TW_TAG_ALL ? 0 : place_in_block(n, tag, UINT32_MAX);
+    if (at != UINT32_MAX) {
+        memcpy(block + at, value, bytes);
+    }
+}
+
+bool tw_graph_preset_block(tw_graph_t *g, uint32_t node, uint32_t preset, tw_arena_t scratch, uint8_t *block,
+                           uint32_t bytes)
+{
+    const tw_graph_node_t *n = &g->nodes[node];
+    tw_node_reset_t r;
+    node_memory(g, node, &r);
+    for (uint32_t i = 0; i < n->desc->n_mem; i++) {
+        r.mem[i] = tw_arena_take(&scratch, r.mem_bytes[i], 64);
+        if (r.mem[i] == NULL) {
+            return false;
+        }
+        memset(r.mem[i], 0, r.mem_bytes[i]);
+    }
+    uint32_t state = 0;
+    tw_xdm_t data = {.ptr = &r, .bytes = sizeof r};
+    if (n->desc->run(TW_CMD_RESET | tw_put_bits(preset, TW_LO(TW_CMD_PRESET)), r.mem[0], &data, &state) != 0) {
+        return false;
+    }
+    data = (tw_xdm_t){.ptr = block, .bytes = bytes};
+    return n->desc->run(TW_CMD_READ_PARAMETER | tw_put_bits(TW_TAG_ALL, TW_LO(TW_CMD_TAG)), r.mem[0], &data, &state) ==
+               0 &&
+           data.bytes == bytes;
+}

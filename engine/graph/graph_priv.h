@@ -18,12 +18,23 @@ int img_bank(const uint8_t *img, uint32_t vid);
 void img_format(const uint8_t *img, uint32_t index, tw_format_t *out);
 void img_script(const uint8_t *img, uint32_t index, tw_script_t *out);
 /** Bytes a node type asks for block m, without the graph's own extra. */
-double img_mem_need(const tw_node_desc_t *d, uint32_t m, const tw_format_t *const *fmt, uint32_t n_fmt);
+uint64_t img_mem_need(const tw_node_desc_t *d, uint32_t m, const tw_format_t *const *fmt, uint32_t n_fmt);
+/** The format has a rate and frames of a known length. */
+bool img_rated(const tw_format_t *f);
+/**
+ * Frame periods of two formats in a common unit, exact for rates whose ratio is below 2^7 or which have few digits, and
+ * to 10 digits for any others: counting with them, nothing ever drifts. Integers, so that devices without
+ * floating point count alike.
+ * @param a, b  rated
+ * @param pa, pb  out: below 2^62
+ */
+void img_periods(const tw_format_t *a, const tw_format_t *b, uint64_t *pa, uint64_t *pb);
+/** Times a node may be run again at once. */
+uint32_t img_reruns(const uint8_t *img, uint32_t record);
+/** Fill with the bytes of a word, from its first byte on. */
+void img_fill(uint8_t *to, uint32_t bytes, uint32_t word);
 /** Format of entry i of a node's arc list, as that node sees it. */
-static inline uint32_t img_ref_format(const uint8_t *img, const tw_img_node_parts_t *p, uint32_t i)
-{
-    return tw_img_arc_format(img, tw_img_ref(img, p, i).arc, i < p->rx);
-}
+uint32_t img_ref_format(const uint8_t *img, const tw_img_node_parts_t *p, uint32_t i);
 
 /** The other arc of the same buffer behind or before a node that works in place, or the arc itself. */
 uint32_t img_shares(const uint8_t *img, uint32_t arc);
@@ -41,7 +52,12 @@ typedef struct check {
     tw_fault_t *fault;
 } check_t;
 
-tw_err_t check_refuse(const check_t *c, tw_err_t err, uint32_t section, uint32_t at);
+/** @param number  -err: a positive constant is one instruction less in each of sixty places */
+tw_err_t check_refused(const check_t *c, uint32_t number, uint32_t section, uint32_t at);
+static inline tw_err_t check_refuse(const check_t *c, tw_err_t err, uint32_t section, uint32_t at)
+{
+    return check_refused(c, (uint32_t) - (int32_t)err, section, at);
+}
 /** Type of a node, NULL when only structure is looked at. */
 const tw_node_desc_t *check_type_of(const check_t *c, uint32_t record);
 tw_err_t check_ext(const check_t *c);
@@ -114,6 +130,15 @@ void node_error(tw_graph_t *g, uint32_t node, uint32_t err);
 bool node_ready(tw_graph_t *g, const tw_graph_hot_t *h);
 /** Run a ready node with all that belongs to it: scripts, reruns. @return bytes moved */
 uint32_t node_run(tw_graph_t *g, tw_graph_hot_t *h);
+
+/* graph_control.c: flow control by nodes */
+void control_init(tw_graph_t *g);
+/** Nothing is under control; the use case stays. */
+void control_reset(tw_graph_t *g);
+/** A node's hot record was made anew: put it under control again. */
+void control_bind(tw_graph_t *g, uint32_t node);
+/** What was asked for the end of the block. */
+void control_end_block(tw_graph_t *g);
 
 /* graph_sched.c: which node next */
 /** Places in the schedule, everybody awake; tables are taken, nodes and arcs decoded. */

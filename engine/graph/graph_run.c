@@ -6,6 +6,7 @@
  * carry nothing; a node with nothing but lock arcs runs once a block.
  */
 #include "engine/graph/graph_priv.h"
+#include "engine/graph/graph_shadow.h"
 
 enum { PHASE_BEFORE = 1, PHASE_AFTER = 2 };
 
@@ -32,6 +33,9 @@ static bool waits_for(const tw_graph_node_t *n, const tw_graph_ref_t *r)
 bool node_ready(tw_graph_t *g, const tw_graph_hot_t *h)
 {
     const tw_graph_node_t *n = &g->nodes[h->node];
+    if ((n->flow & 1u << TW_FLOW_SKIP) != 0) {
+        return false;
+    }
     bool carries = false;
     for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx; i++) {
         const tw_graph_ref_t *r = &n->refs[i];
@@ -90,7 +94,9 @@ static void gather(tw_graph_t *g, const tw_graph_node_t *n, tw_xdm_t *x)
     for (uint32_t i = 0; n->hqos != 0 && i < (uint32_t)n->rx + n->tx; i++) {
         const tw_graph_ref_t *r = &n->refs[i];
         if (r->lock == 0 && !waits_for(n, r) && i < n->rx) {
-            conceal_input(g, r->arc);
+            if (!n->desc->conceals) {
+                conceal_input(g, r->arc);
+            }
         } else if (r->lock == 0 && !waits_for(n, r)) {
             (void)flow_room(g, r->arc);
         }
@@ -136,7 +142,13 @@ static uint32_t run_once(tw_graph_t *g, tw_graph_hot_t *h, uint32_t *state)
     gather(g, n, given);
     memcpy(x, given, sizeof(tw_xdm_t) * ((size_t)n->rx + n->tx));
     g->current = h->node;
+    if (g->shadows != NULL) {
+        shadow_before(g, h->node, given);
+    }
     const uint32_t err = sched_call(g, h, x, state);
+    if (g->shadows != NULL) {
+        shadow_after(g, h->node, x);
+    }
     if (err != 0) {
         node_error(g, h->node, err);
     }

@@ -7,6 +7,7 @@
  * little moves costs little, and the order of runs is that of looking at every node in every pass.
  */
 #include "engine/graph/graph_priv.h"
+#include "engine/graph/graph_shadow.h"
 
 void sched_debug_script(tw_graph_t *g, uint32_t bit)
 {
@@ -36,16 +37,26 @@ static bool plain(const tw_graph_t *g, const tw_graph_node_t *n)
     return all && n->hqos == 0 && n->script < 0 && n->own_script < 0;
 }
 
+static bool has_shadow(const tw_graph_t *g, uint32_t node)
+{
+    const tw_shadow_t *s = g->shadows;
+    while (s != NULL && s->node != node) {
+        s = s->next;
+    }
+    return s != NULL;
+}
+
 void tw_graph_bind(tw_graph_t *g, uint32_t node)
 {
     const tw_graph_node_t *n = &g->nodes[node];
     tw_graph_hot_t *h = &g->hot[n->pos];
     h->run = n->desc->run;
     h->inst = n->inst;
-    h->plain = plain(g, n);
+    h->plain = plain(g, n) && !has_shadow(g, node);
     h->single = h->plain && n->rx == 1 && n->tx == 1;
     h->in = h->single ? &g->arcs[n->refs[0].arc] : NULL;
     h->out = h->single ? &g->arcs[n->refs[1].arc] : NULL;
+    control_bind(g, node);
 }
 
 /* Class and priority in one number, what runs first lowest. A node of any class is one of the middle. */
@@ -417,6 +428,7 @@ void sched_begin(tw_graph_t *g, uint64_t tick)
 void sched_end(tw_graph_t *g)
 {
     sched_debug_script(g, DBG_RETURN);
+    control_end_block(g);
     tell_loads(g);
     smooth(&g->load_cycles, g->env.port->cycles(g->env.port->ctx) - g->block_start);
 }

@@ -68,13 +68,15 @@ static uint32_t set_param(tw_graph_t *g, uint32_t node, uint32_t tag, tw_script_
         return status(TW_E_SCR_BAD_PTR);
     }
     tw_fault_t unused = {0};
-    const tw_graph_node_t *n = &g->nodes[node];
+    tw_graph_node_t *n = &g->nodes[node];
+    tw_gauge_set(&n->touched, 1);
     const tw_err_t err = tw_param_check(n->desc, n->fmt, tag, 0, p, bytes, &unused);
     return status(err != TW_OK ? err : tw_graph_set_param(g, node, tag, p, bytes));
 }
 
 static uint32_t reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
 {
+    tw_gauge_set(&g->nodes[node].touched, 1);
     if (preset > 0 && (g->nodes[node].desc->presets >> preset & 1u) == 0) {
         return status(TW_E_PARAM_PRESET);
     }

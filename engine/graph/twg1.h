@@ -11,6 +11,7 @@
  */
 #pragma once
 #include "engine/base/bytes.h"
+#include "engine/base/config.h"
 
 #define TW_LO_(hi, lo) (lo)
 #define TW_LO(field) TW_LO_(field)
@@ -18,9 +19,15 @@
 /** Largest value a field holds. */
 #define TW_FIELD_MAX(field) TW_FIELD_MAX_(field)
 
-/** Word number `word` of the record at byte offset `at`; the caller has checked bounds. */
+/** Word number `word` of the record at byte offset `at`; the caller has checked bounds. Records are aligned to 4 in the
+ *  image, and where TW_ALIGNED_IMAGES is set, the image in memory. */
 static inline uint32_t tw_img_word(const uint8_t *img, uint32_t at, uint32_t word)
 {
+#if TW_ALIGNED_IMAGES
+    uint32_t w;
+    memcpy(&w, __builtin_assume_aligned(img + at + 4u * word, 4), sizeof w);
+    return w;
+#endif
     return tw_get_le32(img + at + 4u * word);
 }
 

@@ -8,6 +8,20 @@
 #include "engine/base/arena.h"
 #include "engine/graph/twg1.h"
 
+/* In the small profile the larger of these functions exist once, in graph_image.c, which defines TW_IMG_HOME. */
+#if TW_SMALL && !defined TW_IMG_HOME
+#define TW_IMG_OUTLINE 1
+#else
+#define TW_IMG_OUTLINE 0
+#endif
+/* A structure of two words, handed over in memory, costs more than the loads that make it. */
+#define TW_ALWAYS __attribute__((always_inline))
+#if TW_SMALL
+#define TW_IMG_INLINE
+#else
+#define TW_IMG_INLINE static inline
+#endif
+
 /** Nodes and arcs an image that is not wide can number. */
 #define TW_IMG_NARROW_NODES 4095u
 #define TW_IMG_NARROW_ARCS 4096u
@@ -15,13 +29,17 @@
 #define TW_IMG_WIDE_NODES 65535u
 #define TW_IMG_WIDE_ARCS 65535u
 /** An end of an arc that is the graph's IO, whatever the kind of image. */
+#if TW_WIDE_IMAGES
 #define TW_IMG_IO TW_ARC_IO_WIDE
+#else
+#define TW_IMG_IO TW_ARC_IO
+#endif
 
 typedef struct tw_img_section {
     uint32_t at, bytes;
 } tw_img_section_t;
 
-static inline tw_img_section_t tw_img_section(const uint8_t *img, tw_section_t s)
+TW_ALWAYS static inline tw_img_section_t tw_img_section(const uint8_t *img, tw_section_t s)
 {
     return (tw_img_section_t){tw_img_word(img, 0, TW_W_DIRECTORY + 2u * (uint32_t)s),
                               tw_img_word(img, 0, TW_W_DIRECTORY + 2u * (uint32_t)s + 1)};
@@ -48,7 +66,11 @@ typedef struct tw_img_counts {
     uint32_t nodes, arcs, formats, ios, scripts, banks;
 } tw_img_counts_t;
 
-static inline tw_img_counts_t tw_img_counts(const uint8_t *img)
+#if TW_SMALL
+tw_img_counts_t tw_img_counts(const uint8_t *img);
+#endif
+#if !TW_IMG_OUTLINE
+TW_IMG_INLINE tw_img_counts_t tw_img_counts(const uint8_t *img)
 {
     const uint32_t a = tw_img_word(img, 0, TW_W_COUNTS), b = tw_img_word(img, 0, TW_W_COUNTS2);
     return (tw_img_counts_t){
@@ -60,10 +82,11 @@ static inline tw_img_counts_t tw_img_counts(const uint8_t *img)
         .banks = tw_bits(b, TW_W13_BANKS),
     };
 }
+#endif
 
 static inline bool tw_img_wide(const uint8_t *img)
 {
-    return tw_bits(tw_img_word(img, 0, TW_W_CONTROL), TW_W7_WIDE) != 0;
+    return TW_WIDE_IMAGES && tw_bits(tw_img_word(img, 0, TW_W_CONTROL), TW_W7_WIDE) != 0;
 }
 
 /** Byte offsets of the parts of a node record, which vary in size. */
@@ -73,7 +96,11 @@ typedef struct tw_img_node_parts {
     uint32_t arcs_at, blocks_at, params_at, end; /* params_at 0: none */
 } tw_img_node_parts_t;
 
-static inline tw_img_node_parts_t tw_img_node_parts(const uint8_t *img, uint32_t record)
+#if TW_SMALL
+tw_img_node_parts_t tw_img_node_parts(const uint8_t *img, uint32_t record);
+#endif
+#if !TW_IMG_OUTLINE
+TW_IMG_INLINE tw_img_node_parts_t tw_img_node_parts(const uint8_t *img, uint32_t record)
 {
     const uint32_t n0 = tw_img_word(img, record, 0), n1 = tw_img_word(img, record, 1);
     tw_img_node_parts_t p = {
@@ -91,22 +118,30 @@ static inline tw_img_node_parts_t tw_img_node_parts(const uint8_t *img, uint32_t
     }
     return p;
 }
+#endif
 
-/** One entry of a node's arc list. */
+/** One entry of a node's arc list. In the small profile it is the halfword itself: one load. */
+#if TW_WIDE_IMAGES
 typedef struct tw_img_ref {
     uint32_t arc;
     bool tx, hqos, param, lock;
     bool reserved; /* a bit that must be 0 is not */
 } tw_img_ref_t;
+#else
+typedef struct tw_img_ref {
+    uint32_t arc : 12, tx : 1, hqos : 1, param : 1, lock : 1, reserved : 1;
+} tw_img_ref_t;
+#endif
 
 /** Byte offset of entry i. */
 static inline uint32_t tw_img_ref_at(const tw_img_node_parts_t *p, uint32_t i)
 {
-    return p->arcs_at + (p->wide ? 4u : 2u) * i;
+    return p->arcs_at + (TW_WIDE_IMAGES && p->wide ? 4u : 2u) * i;
 }
 
 static inline tw_img_ref_t tw_img_ref(const uint8_t *img, const tw_img_node_parts_t *p, uint32_t i)
 {
+#if TW_WIDE_IMAGES
     const uint32_t at = tw_img_ref_at(p, i), w = p->wide ? tw_get_le32(img + at) : tw_get_le16(img + at);
     if (p->wide) {
         return (tw_img_ref_t){
@@ -125,25 +160,53 @@ static inline tw_img_ref_t tw_img_ref(const uint8_t *img, const tw_img_node_part
         .param = tw_bits(w, TW_NA_PARAM) != 0,
         .lock = tw_bits(w, TW_NA_LOCK) != 0,
     };
+#else
+    uint16_t half;
+    memcpy(&half, __builtin_assume_aligned(img + p->arcs_at + 2u * i, 2), sizeof half);
+    const uint32_t w = half;
+    tw_img_ref_t ref;
+    memcpy(&ref, &w, sizeof ref);
+    return ref;
+#endif
 }
 
-/** Producer and consumer of an arc: nodes, or TW_IMG_IO. */
+/** Producer and consumer of an arc: nodes, or TW_IMG_IO. In the small profile it is word 3 itself. */
+#if TW_WIDE_IMAGES
 typedef struct tw_img_ends {
-    uint32_t from, to, from_port, to_port, io;
-    bool reserved; /* a bit that must be 0 is not */
+    uint32_t from, to, from_port, to_port;
+    uint32_t io; /* as tw_img_arc_io() */
 } tw_img_ends_t;
+#else
+typedef struct tw_img_ends {
+    uint32_t from : 12, to : 12, from_port : 4, to_port : 4;
+} tw_img_ends_t;
+#endif
+
+/** Graph IO at an end of an arc; meaningful where an end is TW_IMG_IO. */
+static inline uint32_t tw_img_arc_io(const uint8_t *img, uint32_t arc)
+{
+    return tw_bits(tw_img_word(img, tw_img_arc(img, arc), 7), TW_A7_IO);
+}
+
+/** Bits of an arc's word 7 that must be 0. */
+static inline uint32_t tw_img_arc_reserved(const uint8_t *img, uint32_t arc)
+{
+    const uint32_t a7 = tw_img_word(img, tw_img_arc(img, arc), 7);
+    return tw_img_wide(img) ? tw_bits(a7, TW_A7W_ZERO) : tw_bits(a7, TW_A7_ZERO);
+}
 
 static inline tw_img_ends_t tw_img_ends(const uint8_t *img, uint32_t arc)
 {
-    const uint32_t at = tw_img_arc(img, arc), a3 = tw_img_word(img, at, 3), a7 = tw_img_word(img, at, 7);
+    const uint32_t at = tw_img_arc(img, arc), a3 = tw_img_word(img, at, 3);
+#if TW_WIDE_IMAGES
     if (tw_img_wide(img)) {
+        const uint32_t a7 = tw_img_word(img, at, 7);
         return (tw_img_ends_t){
             .from = tw_bits(a3, TW_A3W_PRODUCER),
             .to = tw_bits(a3, TW_A3W_CONSUMER),
             .from_port = tw_bits(a7, TW_A7W_PRODUCER_PORT),
             .to_port = tw_bits(a7, TW_A7W_CONSUMER_PORT),
             .io = tw_bits(a7, TW_A7_IO),
-            .reserved = tw_bits(a7, TW_A7W_ZERO) != 0,
         };
     }
     const uint32_t from = tw_bits(a3, TW_A3_PRODUCER), to = tw_bits(a3, TW_A3_CONSUMER);
@@ -152,17 +215,26 @@ static inline tw_img_ends_t tw_img_ends(const uint8_t *img, uint32_t arc)
         .to = to == TW_ARC_IO ? TW_IMG_IO : to,
         .from_port = tw_bits(a3, TW_A3_PRODUCER_PORT),
         .to_port = tw_bits(a3, TW_A3_CONSUMER_PORT),
-        .io = tw_bits(a7, TW_A7_IO),
-        .reserved = tw_bits(a7, TW_A7_ZERO) != 0,
+        .io = tw_img_arc_io(img, arc),
     };
+#else
+    tw_img_ends_t e;
+    memcpy(&e, &a3, sizeof e);
+    return e;
+#endif
 }
 
 /** Format index of an arc as its producer or its consumer sees it. */
-static inline uint32_t tw_img_arc_format(const uint8_t *img, uint32_t arc, bool consumer)
+#if TW_SMALL
+uint32_t tw_img_arc_format(const uint8_t *img, uint32_t arc, bool consumer);
+#endif
+#if !TW_IMG_OUTLINE
+TW_IMG_INLINE uint32_t tw_img_arc_format(const uint8_t *img, uint32_t arc, bool consumer)
 {
     const uint32_t a0 = tw_img_word(img, tw_img_arc(img, arc), 0);
     return consumer ? tw_bits(a0, TW_A0_CONSUMER_FORMAT) : tw_bits(a0, TW_A0_PRODUCER_FORMAT);
 }
+#endif
 
 /** Node and port of a lock arc: both ends are one port. The ports' entries are not looked at. */
 static inline bool tw_img_same_port(const tw_img_ends_t *e)

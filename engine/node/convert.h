@@ -26,6 +26,9 @@
 void tw_convert_load(uint32_t raw, const uint8_t *data, size_t at, size_t step, uint32_t n, double *to);
 /** The other way. */
 void tw_convert_store(uint32_t raw, uint8_t *data, size_t at, size_t step, uint32_t n, const double *from);
+/** The same two, sample by sample: what the quick loops are compared with, and the way of types met seldom. */
+void tw_convert_load_plain(uint32_t raw, const uint8_t *data, size_t at, size_t step, uint32_t n, double *to);
+void tw_convert_store_plain(uint32_t raw, uint8_t *data, size_t at, size_t step, uint32_t n, const double *from);
 /** True where tw_convert_move() can go straight from one to the other: any type of whole bytes to itself, and the pairs
  * met most. */
 bool tw_convert_direct(uint32_t from, uint32_t to);

@@ -15,6 +15,8 @@
  * biquad_f32: the sum is formed in the order b0, b1, b2, a2, a1, so that only one product waits for the
  * sample before. State that is no signal any more (below 1e-30, which would be slow to compute with) or
  * never was one (NaN, infinite) becomes 0 at the end of a call: one bad sample does not silence a filter.
+ *
+ * biquad_f32_channels: interleaved channels side by side in vectors, the same bits as one by one.
  */
 #pragma once
 #include "engine/node/services.h"
@@ -22,3 +24,8 @@
 /** Fill the table with the kernels and the library of this build, and say so in its mask; ctx, port and run_script
  *  stay as they are. */
 void tw_services_default(tw_services_t *svc);
+
+#if TW_SMALL
+/** The kernels of the small profile, in flash: no table in RAM. */
+extern const tw_services_t tw_services_small;
+#endif

@@ -1,9 +1,15 @@
 /* node_catalogue.c - the installed node types, from nodes.def. */
 #include "engine/node/node_priv.h"
 
+/* nodes.def, or the rows of it that the build chose: see config.h */
 static const tw_node_desc_t *const catalogue[] = {
+#ifdef TW_NODES
+#define TW_NODE_ROW(name) &tw_node_##name,
+    TW_NODES
+#else
 #define TW_NODE(id, name) &tw_node_##name,
 #include "engine/node/nodes.def"
+#endif
 };
 
 const tw_node_desc_t *const *tw_node_catalogue(uint32_t *n)

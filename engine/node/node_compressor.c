@@ -1,7 +1,8 @@
-/* node_compressor.c - 16-bit samples to IMA ADPCM, four bits a sample (ima_adpcm.h).
+/* node_compressor.c - 16-bit samples to IMA ADPCM, four bits a sample (ima_adpcm.h), or CVSD, one bit.
  *
  *   preset 0, 1   a stream of codes: instant by instant, channel by channel, the high half of a byte first. Its
  *                 state is the predictor and index of each channel, both 0 after a cold RESET; frames of any length
+ *   preset 3      a stream of bits by CVSD (cvsd.h), in the same order, from the low end of a byte
  *   preset 16     blocks that stand alone: each frame of the coded arc is one. A lost one costs its own samples only
  *
  *   block of B bytes, C channels, k = (B - 4 C) / (4 C) whole groups:
@@ -14,11 +15,10 @@
  *   1     spare    4 numbers the reference sets aside for other coders: 0
  *   16    snr_db   the samples of the last RUN against what the decoder will make of them, -200..200
  *
- * 16 is not in the index-256 block. Presets of other coders (2 LPC, 3 CVSD, 4 LC3, 5 SBC, 6 mSBC, 7 MP3, 8 AAC,
+ * 16 is not in the index-256 block. Presets of other coders (2 LPC, 4 LC3, 5 SBC, 6 mSBC, 7 MP3, 8 AAC,
  * 9 Opus CELT) are refused: PARAM_PRESET. Coded frames too short for a block at preset 16: IMG_FORMAT.
  */
 #include "engine/base/fixed.h"
-#include "engine/node/ima_adpcm.h"
 #include "engine/node/node_ima.h"
 #include <stddef.h>
 
@@ -32,10 +32,10 @@ typedef struct compressor {
     tw_shape_t shape;
     tw_frames_t f;
     uint32_t channel; /* of the next sample, in a stream of codes */
-    bool blocks;
+    bool blocks, cvsd;
     values_t v;
     double power, error; /* of the last RUN, in words */
-    tw_ima_t *state;     /* one a channel */
+    tw_coder_t *state;   /* one a channel */
 } compressor_t;
 
 enum { SPARE, SNR_DB }; /* rows */
@@ -67,11 +67,36 @@ static uint32_t encode(compressor_t *c, uint32_t t, uint32_t channel)
 {
     const int16_t *in = (const int16_t *)(const void *)c->f.in;
     const int32_t x = in[tw_shape_at(&c->shape, t, channel)];
-    const uint32_t code = tw_ima_encode(&c->state[channel], x);
-    const double e = x - c->state[channel].predictor;
+    const uint32_t code = tw_ima_encode(&c->state[channel].ima, x);
+    const double e = x - c->state[channel].ima.predictor;
     c->power += (double)x * x;
     c->error += e * e;
     return code;
+}
+
+static uint32_t encode_bit(compressor_t *c, uint32_t t, uint32_t channel)
+{
+    const int16_t *in = (const int16_t *)(const void *)c->f.in;
+    tw_cvsd_t *s = &c->state[channel].cvsd;
+    const int32_t x = in[tw_shape_at(&c->shape, t, channel)];
+    const uint32_t bit = tw_cvsd_encode(s, x);
+    const double e = x - s->estimate / 1024.0;
+    c->power += (double)x * x;
+    c->error += e * e;
+    return bit;
+}
+
+/* Code k of the frame being made: halves of a byte from the high end, bits from the low end. */
+static void put_code(compressor_t *c, uint32_t k, uint32_t t)
+{
+    uint8_t *to = c->f.stage;
+    if (c->cvsd) {
+        const uint32_t bit = encode_bit(c, t, c->channel) << k % 8;
+        to[k / 8] = (uint8_t)(k % 8 == 0 ? bit : to[k / 8] | bit);
+    } else {
+        const uint32_t code = encode(c, t, c->channel);
+        to[k / 2] = (uint8_t)(k % 2 == 0 ? code << 4 : to[k / 2] | code);
+    }
 }
 
 /* @return false when there is nothing to read or no place to put it */
@@ -83,8 +108,7 @@ static bool step_stream(compressor_t *c)
                                   tw_frames_writable(f));
     uint32_t t = from;
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t code = encode(c, t, c->channel), k = f->out_at + i;
-        f->stage[k / 2] = (uint8_t)(k % 2 == 0 ? code << 4 : f->stage[k / 2] | code);
+        put_code(c, f->out_at + i, t);
         c->channel = c->channel + 1 == channels ? 0 : c->channel + 1;
         t += c->channel == 0;
     }
@@ -98,7 +122,7 @@ static void begin_block(compressor_t *c)
     const int16_t *in = (const int16_t *)(const void *)c->f.in;
     memset(c->f.stage, 0, c->f.out_bytes);
     for (uint32_t ch = 0; ch < c->shape.channels; ch++) {
-        tw_ima_t *s = &c->state[ch];
+        tw_ima_t *s = &c->state[ch].ima;
         s->predictor = in[tw_shape_at(&c->shape, c->f.in_at, ch)];
         tw_put_le16(c->f.stage + 4u * ch, (uint16_t)s->predictor);
         c->f.stage[4u * ch + 2] = s->index;
@@ -151,19 +175,21 @@ static tw_err_t reset(compressor_t *c, const tw_node_reset_t *r, uint32_t cmd)
 {
     tw_shape_t pcm;
     tw_frames_t f = {0};
-    const bool blocks = tw_bits(cmd, TW_CMD_PRESET) == TW_IMA_PRESET_BLOCKS;
+    const uint32_t preset = tw_bits(cmd, TW_CMD_PRESET);
+    const bool blocks = preset == TW_IMA_PRESET_BLOCKS, cvsd = tw_ima_is_cvsd(preset, 0);
     TW_TRY(tw_ima_reset(&tw_node_compressor, r, cmd, 0, &pcm, &f));
-    const uint32_t at_stage = (uint32_t)(sizeof *c + sizeof(tw_ima_t) * pcm.channels);
+    const uint32_t at_stage = (uint32_t)(sizeof *c + sizeof(tw_coder_t) * pcm.channels);
     TW_TRY(r->mem_bytes[0] >= at_stage + tw_round_up(f.out_bytes, 4) ? TW_OK : TW_E_IMG_MEM);
 
     const bool warm = tw_bits(cmd, TW_CMD_WARM) && c->magic == tw_node_compressor.hash &&
-                      tw_shape_same(&c->shape, &pcm) && c->blocks == blocks;
-    tw_ima_t *state = (tw_ima_t *)(void *)((uint8_t *)r->mem[0] + sizeof *c);
+                      tw_shape_same(&c->shape, &pcm) && c->blocks == blocks && c->cvsd == cvsd;
+    tw_coder_t *state = (tw_coder_t *)(void *)((uint8_t *)r->mem[0] + sizeof *c);
     if (!warm) {
         memset(state, 0, sizeof *state * pcm.channels);
     }
     f.stage = (uint8_t *)r->mem[0] + at_stage;
-    *c = (compressor_t){.magic = tw_node_compressor.hash, .shape = pcm, .f = f, .blocks = blocks, .state = state};
+    *c = (compressor_t){
+        .magic = tw_node_compressor.hash, .shape = pcm, .f = f, .blocks = blocks, .cvsd = cvsd, .state = state};
     return TW_OK;
 }
 
@@ -201,9 +227,9 @@ const tw_node_desc_t tw_node_compressor = {
     .tx_max = 1,
     .raw_mask = TW_IMA_RAW_MASK,
     .n_mem = 1,
-    .mem = {{.a = sizeof(compressor_t), .b = sizeof(tw_ima_t), .align = 8}},
+    .mem = {{.a = sizeof(compressor_t), .b = sizeof(tw_coder_t), .align = 8}},
     .run = compressor,
     .memreq = memreq,
     .params = params,
-    .presets = TW_IMA_PRESETS,
+    .presets = TW_IMA_PRESETS | (uint64_t)1 << TW_IMA_PRESET_CVSD,
 };

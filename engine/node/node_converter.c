@@ -4,7 +4,8 @@
  *
  *   raw type       any of convert.h, on the scale given there; complex to real keeps the real part, real to
  *                  complex has imaginary part 0. Types without numbers keep their words: what is around them changes
- *   channels       1 to N: copies; N to 1: the mean; else the first ones, and zeros in what is left
+ *   channels       1 to N: copies; N to 1: the mean; audio whose both formats name loudspeaker places: each place to
+ *                  itself, and zeros in those nobody feeds; else the first ones, and zeros in what is left
  *   layout         interleaved, or a block a channel
  *   unit           the factor (and the offset of dBm) of units.def when both formats name one of the same
  *                  primary unit; full scale and offset of the formats likewise
@@ -39,9 +40,10 @@ typedef struct plan {
     side_t in, out;
     tw_affine_t map;
     tw_resample_t rate;
-    uint32_t lanes; /* channels that are in both */
-    bool direct;    /* no number in between: words are moved */
-    bool staged;    /* frames of the output are put together in memory */
+    uint32_t lanes;           /* channels that are in both */
+    uint32_t in_map, out_map; /* loudspeaker places, bit k the k-th channel's; 0: channels go by their order */
+    bool direct;              /* no number in between: words are moved */
+    bool staged;              /* frames of the output are put together in memory */
 } plan_t;
 
 typedef struct converter {
@@ -90,6 +92,59 @@ static bool map_from(tw_affine_t *a, const tw_format_t *in, const tw_format_t *o
     return ok;
 }
 
+static uint32_t count_bits(uint32_t v)
+{
+    uint32_t n = 0;
+    for (; v != 0; v &= v - 1) {
+        n++;
+    }
+    return n;
+}
+
+/* Places of the channels in rising order, 0 when the format does not name one for each. */
+static uint32_t places(const tw_format_t *f)
+{
+    const uint32_t map = f->mapping & ((1u << TW_CHANNEL_BITS) - 1);
+    const bool audio = f->domain == 1 || f->domain == 2; /* audio_in, audio_out */
+    return audio && count_bits(map) == f->channels ? map : 0;
+}
+
+/* By place where both sides have some in common and neither is mono. */
+static void map_channels(plan_t *p, const tw_format_t *in, const tw_format_t *out)
+{
+    const uint32_t from = places(in), to = places(out);
+    const bool by_place = from != to && (from & to) != 0 && in->channels > 1 && out->channels > 1;
+    p->in_map = by_place ? from : 0;
+    p->out_map = by_place ? to : 0;
+    p->lanes = by_place ? count_bits(from & to) : tw_min_u32(in->channels, out->channels);
+}
+
+/* The channel of a lane in the side whose places are `map`. */
+static uint32_t channel_of(const plan_t *p, uint32_t map, uint32_t lane)
+{
+    if (map == 0) {
+        return lane;
+    }
+    uint32_t left = p->in_map & p->out_map;
+    for (; lane > 0; lane--) {
+        left &= left - 1;
+    }
+    return count_bits(map & ((left & (0u - left)) - 1));
+}
+
+/* Nobody feeds this channel of the output. */
+static bool is_silent(const plan_t *p, uint32_t channel)
+{
+    uint32_t map = p->out_map;
+    if (map == 0) {
+        return p->in.channels > 1 && channel >= p->lanes;
+    }
+    for (; channel > 0; channel--) {
+        map &= map - 1;
+    }
+    return (map & (0u - map) & p->in_map) == 0;
+}
+
 static tw_err_t plan_from(plan_t *p, const tw_format_t *in, const tw_format_t *out)
 {
     TW_TRY(in->interleave <= 1 && out->interleave <= 1 && in->samples != 0 && out->samples != 0 ? TW_OK
@@ -102,7 +157,7 @@ static tw_err_t plan_from(plan_t *p, const tw_format_t *in, const tw_format_t *o
         TW_TRY(tw_resample_plan(&p->rate, in->rate_hz, out->rate_hz) ? TW_OK : TW_E_IMG_FORMAT);
     }
     const bool mixed = out->channels == 1 && in->channels > 1, moved = p->rate.up == p->rate.down;
-    p->lanes = tw_min_u32(in->channels, out->channels);
+    map_channels(p, in, out);
     p->direct = moved && !mixed && p->map.gain == 1.0 && p->map.bias == 0.0 && tw_convert_direct(p->in.raw, p->out.raw);
     p->staged = !moved || p->in.samples != p->out.samples;
     const bool numbers = tw_convert_numeric(p->in.raw) && tw_convert_numeric(p->out.raw);
@@ -180,7 +235,7 @@ static void load_lane(const plan_t *p, const uint8_t *frame, uint32_t t, uint32_
 {
     const uint32_t mixed = p->out.channels == 1 ? p->in.channels : 1;
     double *x = work, *other = work + CHUNK;
-    load(p, frame, t, lane, part, n, x);
+    load(p, frame, t, channel_of(p, p->in_map, lane), part, n, x);
     for (uint32_t c = 1; c < mixed; c++) {
         load(p, frame, t, c, part, n, other);
         for (uint32_t i = 0; i < n; i++) {
@@ -201,7 +256,7 @@ static void store_lane(const plan_t *p, uint8_t *frame, uint32_t t, uint32_t lan
 {
     const uint32_t copies = p->in.channels == 1 ? p->out.channels : 1;
     for (uint32_t c = 0; c < copies; c++) {
-        store(p, frame, t, lane + c, part, n, y);
+        store(p, frame, t, channel_of(p, p->out_map, lane) + c, part, n, y);
     }
 }
 
@@ -210,8 +265,8 @@ static void store_silence(const plan_t *p, uint8_t *frame, uint32_t t, uint32_t 
 {
     const side_t *s = &p->out;
     const uint32_t bits = tw_raw_bits(s->raw);
-    for (uint32_t c = p->in.channels == 1 ? s->channels : p->lanes; c < s->channels; c++) {
-        for (uint32_t i = 0; i < n * s->parts; i++) {
+    for (uint32_t c = 0; c < s->channels; c++) {
+        for (uint32_t i = 0; i < n * s->parts && is_silent(p, c); i++) {
             const size_t at = lane_at(s, t + i / s->parts, c, i % s->parts) * bits;
             uint8_t *to = frame + s->stamp_bytes + at / 8;
             if (bits < 8) {
@@ -257,9 +312,11 @@ static void resample_lane(const converter_t *v, const window_t *w, uint32_t inde
 static void move_words(const plan_t *p, const window_t *w, uint32_t lane, uint32_t part)
 {
     const uint32_t copies = p->in.channels == 1 ? p->out.channels : 1;
-    const size_t from = lane_at(&p->in, w->from_at, lane, part) * (tw_raw_bits(p->in.raw) / 8);
+    const uint32_t first = channel_of(p, p->out_map, lane);
+    const size_t from =
+        lane_at(&p->in, w->from_at, channel_of(p, p->in_map, lane), part) * (tw_raw_bits(p->in.raw) / 8);
     for (uint32_t c = 0; c < copies; c++) {
-        const size_t to = lane_at(&p->out, w->to_at, lane + c, part) * (tw_raw_bits(p->out.raw) / 8);
+        const size_t to = lane_at(&p->out, w->to_at, first + c, part) * (tw_raw_bits(p->out.raw) / 8);
         tw_convert_move(p->in.raw, w->from + p->in.stamp_bytes + from, lane_step(&p->in), p->out.raw,
                         w->to + p->out.stamp_bytes + to, lane_step(&p->out), w->n);
     }
@@ -420,8 +477,9 @@ static void run(converter_t *v, tw_xdm_t *data)
 
 static bool same_plan(const plan_t *a, const plan_t *b)
 {
-    return a->lanes == b->lanes && a->rate.up == b->rate.up && a->rate.down == b->rate.down && a->in.raw == b->in.raw &&
-           a->in.parts == b->in.parts && a->out.parts == b->out.parts;
+    return a->lanes == b->lanes && a->in_map == b->in_map && a->out_map == b->out_map && a->rate.up == b->rate.up &&
+           a->rate.down == b->rate.down && a->in.raw == b->in.raw && a->in.parts == b->in.parts &&
+           a->out.parts == b->out.parts;
 }
 
 /* The frames begun are forgotten: RESET empties the arcs. */

@@ -1,6 +1,7 @@
-/* node_decompressor.c - IMA ADPCM back to 16-bit samples (ima_adpcm.h).
+/* node_decompressor.c - IMA ADPCM (ima_adpcm.h) or CVSD (cvsd.h) back to 16-bit samples.
  *
- *   preset 0, 1   a stream of codes, preset 16 blocks that stand alone: as node_compressor.c writes them
+ *   preset 0, 1   a stream of codes, preset 4 a stream of CVSD's bits, preset 16 blocks that stand alone: as
+ *                 node_compressor.c writes them
  *
  * Any byte is a code and any state is legal, so hostile bytes are a noise and nothing worse. An index above 88 in a
  * block is taken as 88 and counted.
@@ -14,7 +15,6 @@
  * 16 is not in the index-256 block. Presets of other decoders are refused: PARAM_PRESET. Coded frames too short for
  * a block at preset 16: IMG_FORMAT.
  */
-#include "engine/node/ima_adpcm.h"
 #include "engine/node/node_ima.h"
 #include <stddef.h>
 
@@ -32,10 +32,10 @@ typedef struct decompressor {
     tw_frames_t f;
     uint32_t channel; /* of the next code, in a stream of codes */
     uint32_t gain;    /* 0..RAMP, of the next instant */
-    bool blocks;
+    bool blocks, cvsd;
     bool heard; /* a RUN has happened since the cold RESET: from now on changes are ramps */
     values_t v;
-    tw_ima_t *state; /* one a channel */
+    tw_coder_t *state; /* one a channel */
 } decompressor_t;
 
 enum { STATE, SPARE, REPAIRED }; /* rows */
@@ -78,6 +78,16 @@ static void write(decompressor_t *d, uint32_t t, uint32_t channel, int32_t x)
     }
 }
 
+/* Code k of the input frame: halves of a byte from the high end, bits from the low end. */
+static int16_t take_code(decompressor_t *d, uint32_t k)
+{
+    tw_coder_t *s = &d->state[d->channel];
+    if (d->cvsd) {
+        return tw_cvsd_decode(&s->cvsd, d->f.in[k / 8] >> k % 8 & 1u);
+    }
+    return tw_ima_decode(&s->ima, k % 2 == 0 ? d->f.in[k / 2] >> 4 : d->f.in[k / 2]);
+}
+
 /* @return false when there is nothing to read or no place to put it */
 static bool step_stream(decompressor_t *d)
 {
@@ -86,8 +96,7 @@ static bool step_stream(decompressor_t *d)
     const uint32_t n = tw_min_u32(tw_frames_readable(f), room != 0 ? room - d->channel : 0);
     uint32_t t = f->out_at;
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t k = f->in_at + i, code = k % 2 == 0 ? f->in[k / 2] >> 4 : f->in[k / 2];
-        write(d, t, d->channel, tw_ima_decode(&d->state[d->channel], code));
+        write(d, t, d->channel, take_code(d, f->in_at + i));
         d->channel = d->channel + 1 == channels ? 0 : d->channel + 1;
         t += d->channel == 0;
     }
@@ -102,8 +111,9 @@ static int16_t begin_block(decompressor_t *d, uint32_t channel)
     const uint8_t index = head[2];
     const bool legal = index <= TW_IMA_INDEX_MAX;
     d->v.repaired += !legal;
-    d->state[channel] = (tw_ima_t){.predictor = (int16_t)tw_get_le16(head), .index = legal ? index : TW_IMA_INDEX_MAX};
-    return d->state[channel].predictor;
+    d->state[channel].ima =
+        (tw_ima_t){.predictor = (int16_t)tw_get_le16(head), .index = legal ? index : TW_IMA_INDEX_MAX};
+    return d->state[channel].ima.predictor;
 }
 
 static bool step_blocks(decompressor_t *d)
@@ -114,7 +124,8 @@ static bool step_blocks(decompressor_t *d)
         const uint32_t k = f->in_at + i;
         for (uint32_t ch = 0; ch < d->shape.channels; ch++) {
             const uint32_t byte = k == 0 ? 0 : f->in[tw_ima_block_at(k, ch, d->shape.channels)];
-            const int16_t x = k == 0 ? begin_block(d, ch) : tw_ima_decode(&d->state[ch], k % 2 == 1 ? byte : byte >> 4);
+            const int16_t x =
+                k == 0 ? begin_block(d, ch) : tw_ima_decode(&d->state[ch].ima, k % 2 == 1 ? byte : byte >> 4);
             write(d, f->out_at + i, ch, x);
         }
     }
@@ -148,14 +159,15 @@ static tw_err_t reset(decompressor_t *d, const tw_node_reset_t *r, uint32_t cmd)
 {
     tw_shape_t pcm;
     tw_frames_t f = {0};
-    const bool blocks = tw_bits(cmd, TW_CMD_PRESET) == TW_IMA_PRESET_BLOCKS;
+    const uint32_t preset = tw_bits(cmd, TW_CMD_PRESET);
+    const bool blocks = preset == TW_IMA_PRESET_BLOCKS, cvsd = tw_ima_is_cvsd(preset, 1);
     TW_TRY(tw_ima_reset(&tw_node_decompressor, r, cmd, 1, &pcm, &f));
-    const uint32_t at_stage = (uint32_t)(sizeof *d + sizeof(tw_ima_t) * pcm.channels);
+    const uint32_t at_stage = (uint32_t)(sizeof *d + sizeof(tw_coder_t) * pcm.channels);
     TW_TRY(r->mem_bytes[0] >= at_stage + tw_round_up(f.out_bytes, 4) ? TW_OK : TW_E_IMG_MEM);
 
     const bool warm = tw_bits(cmd, TW_CMD_WARM) && d->magic == tw_node_decompressor.hash &&
-                      tw_shape_same(&d->shape, &pcm) && d->blocks == blocks;
-    tw_ima_t *state = (tw_ima_t *)(void *)((uint8_t *)r->mem[0] + sizeof *d);
+                      tw_shape_same(&d->shape, &pcm) && d->blocks == blocks && d->cvsd == cvsd;
+    tw_coder_t *state = (tw_coder_t *)(void *)((uint8_t *)r->mem[0] + sizeof *d);
     if (!warm) {
         *d = (decompressor_t){.magic = tw_node_decompressor.hash};
         memset(state, 0, sizeof *state * pcm.channels);
@@ -165,6 +177,7 @@ static tw_err_t reset(decompressor_t *d, const tw_node_reset_t *r, uint32_t cmd)
     d->f = f;
     d->channel = 0;
     d->blocks = blocks;
+    d->cvsd = cvsd;
     d->state = state;
     d->v = (values_t){.state = 1, .repaired = d->v.repaired};
     apply(d);
@@ -206,9 +219,9 @@ const tw_node_desc_t tw_node_decompressor = {
     .tx_max = 1,
     .raw_mask = TW_IMA_RAW_MASK,
     .n_mem = 1,
-    .mem = {{.a = sizeof(decompressor_t), .b = sizeof(tw_ima_t), .b_arc = 1, .align = 8}},
+    .mem = {{.a = sizeof(decompressor_t), .b = sizeof(tw_coder_t), .b_arc = 1, .align = 8}},
     .run = decompressor,
     .memreq = memreq,
     .params = params,
-    .presets = TW_IMA_PRESETS,
+    .presets = TW_IMA_PRESETS | (uint64_t)1 << TW_IMA_PRESET_CVSD_BACK,
 };

@@ -33,8 +33,10 @@
 
 typedef struct values {
     uint8_t log2counter, log2decfmask, hp_shift, lp_shift, floor_peak_shift, vad_rise, vad_fall, threshold;
+#if TW_NODE_READ
     uint8_t active;
     float floor_db, peak_db, snr_db;
+#endif
 } values_t;
 
 typedef struct detector {
@@ -55,24 +57,29 @@ typedef struct detector {
 #define METER (TW_PARAM_NOT_IN_ALL | TW_PARAM_READ_ONLY)
 /* Defaults are preset 2. */
 static const tw_param_desc_t rows[] = {
-    {1, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 20, 10, "log2counter", 1},
-    {2, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 10, 3, "log2decfmask", 1},
-    {3, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 15, 5, "hp_shift", 1},
-    {4, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 15, 7, "lp_shift", 1},
-    {5, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 15, 1, "floor_peak_shift", 1},
-    {6, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 255, 0x80 | 13, "vad_rise", 1},
-    {7, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 255, 0x80 | 6, "vad_fall", 1},
-    {8, TW_RAW_U8, 1, TW_NODE_UNIT_DB, 0, 1, 60, 10, "threshold", 1},
-    {16, TW_RAW_FP32, 1, TW_NODE_UNIT_DB, METER, -200, 1000, -90, "floor_db", 0},
-    {17, TW_RAW_FP32, 1, TW_NODE_UNIT_DB, METER, -200, 1000, -90, "peak_db", 0},
-    {18, TW_RAW_FP32, 1, TW_NODE_UNIT_DB, METER, -200, 1000, 0, "snr_db", 0},
-    {19, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, METER, 0, 1, 0, "active", 1},
+    TW_PARAM(1, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 20, 10, "log2counter", 1),
+    TW_PARAM(2, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 10, 3, "log2decfmask", 1),
+    TW_PARAM(3, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 15, 5, "hp_shift", 1),
+    TW_PARAM(4, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 15, 7, "lp_shift", 1),
+    TW_PARAM(5, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 15, 1, "floor_peak_shift", 1),
+    TW_PARAM(6, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 255, 0x80 | 13, "vad_rise", 1),
+    TW_PARAM(7, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, 0, 0, 255, 0x80 | 6, "vad_fall", 1),
+    TW_PARAM(8, TW_RAW_U8, 1, TW_NODE_UNIT_DB, 0, 1, 60, 10, "threshold", 1),
+#if TW_NODE_READ
+    TW_PARAM(16, TW_RAW_FP32, 1, TW_NODE_UNIT_DB, METER, -200, 1000, -90, "floor_db", 0),
+    TW_PARAM(17, TW_RAW_FP32, 1, TW_NODE_UNIT_DB, METER, -200, 1000, -90, "peak_db", 0),
+    TW_PARAM(18, TW_RAW_FP32, 1, TW_NODE_UNIT_DB, METER, -200, 1000, 0, "snr_db", 0),
+    TW_PARAM(19, TW_RAW_U8, 1, TW_NODE_UNIT_ANY, METER, 0, 1, 0, "active", 1),
+#endif
 };
 static const uint16_t at[] = {
     offsetof(values_t, log2counter), offsetof(values_t, log2decfmask),     offsetof(values_t, hp_shift),
     offsetof(values_t, lp_shift),    offsetof(values_t, floor_peak_shift), offsetof(values_t, vad_rise),
-    offsetof(values_t, vad_fall),    offsetof(values_t, threshold),        offsetof(values_t, floor_db),
-    offsetof(values_t, peak_db),     offsetof(values_t, snr_db),           offsetof(values_t, active),
+    offsetof(values_t, vad_fall),    offsetof(values_t, threshold),
+#if TW_NODE_READ
+    offsetof(values_t, floor_db),    offsetof(values_t, peak_db),          offsetof(values_t, snr_db),
+    offsetof(values_t, active),
+#endif
 };
 static const tw_param_store_t store = {rows, at, TW_COUNT(rows)};
 
@@ -95,30 +102,45 @@ static const tw_param_desc_t *params(const tw_format_t *fmt, uint32_t *n)
     return store.rows;
 }
 
+/* 2^-k, k 0..31, put together from its bits: no division. */
+static float shift(uint32_t k)
+{
+    const uint32_t bits = (127u - k) << 23;
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
 static float rate(uint8_t code)
 {
-    const float r = (float)(code >> 5) / 4.0f / (float)((uint32_t)1 << (code & 31));
+    const float r = (float)(code >> 5) * 0.25f * shift(code & 31u);
     return r > 1.0f ? 1.0f : r;
 }
 
-static float shift(uint8_t k)
+/* 10^(k / 40), k half decibels: a product of powers, so that no device needs a logarithm for it and all get the
+ * same. k 0..127, relative error below 5e-7. */
+static float half_db(uint32_t k)
 {
-    return 1.0f / (float)((uint32_t)1 << k);
+    static const float power[] = {1.0592537f, 1.1220185f, 1.2589254f, 1.5848932f, 2.5118864f, 6.3095734f, 39.810717f};
+    float gain = 1.0f;
+    for (unsigned i = 0; i < TW_COUNT(power); i++) {
+        gain = k >> i & 1u ? gain * power[i] : gain;
+    }
+    return gain;
 }
 
 static void derive(detector_t *d)
 {
     const values_t *v = &d->v;
-    const float on_db = (float)v->threshold;
     d->hp = v->hp_shift == 0 ? 0.0f : shift(v->hp_shift);
     d->lp = shift(v->lp_shift);
     d->fast = shift(v->floor_peak_shift);
     d->rise = rate(v->vad_rise);
     d->fall = rate(v->vad_fall);
-    d->on = tw_db_to_gain(on_db);
-    d->off = tw_db_to_gain(on_db > 6.0f ? on_db - 3.0f : on_db / 2.0f);
+    d->on = half_db(2u * v->threshold);
+    d->off = half_db(v->threshold > 6 ? 2u * v->threshold - 6u : v->threshold);
     if (v->hp_shift == 0) {
-        memset(d->mean, 0, d->in.channels * sizeof d->mean[0]);
+        memset(d->mean, 0, tw_shape_channels(&d->in) * sizeof d->mean[0]);
         d->reseed = true;
     }
     if (!d->started) {
@@ -128,31 +150,37 @@ static void derive(detector_t *d)
 
 static uint32_t read(detector_t *d, uint32_t tag, tw_xdm_t *data)
 {
+#if TW_NODE_READ
     d->v.floor_db = tw_gain_to_db(d->floor);
     d->v.peak_db = tw_gain_to_db(d->peak);
     d->v.snr_db = d->v.peak_db - d->v.floor_db;
     d->v.active = d->hold > 0;
     return tw_param_get(&store, &d->v, tag, data);
+#else
+    (void)d, (void)tag, (void)data;
+    return tw_node_error(TW_E_UNSUPPORTED);
+#endif
 }
 
 /* ---- signal --------------------------------------------------------------------- */
 
 static float sample(const tw_shape_t *s, const void *data, size_t i)
 {
-    return s->raw == TW_RAW_FP32 ? ((const float *)data)[i] : (float)((const int16_t *)data)[i] * (1.0f / 32768.0f);
+    return TW_NODE_FP32 && s->raw == TW_RAW_FP32 ? ((const float *)data)[i]
+                                                 : (float)((const int16_t *)data)[i] * (1.0f / 32768.0f);
 }
 
 /* What is not (NaN, beyond 1e6) counts as silence: it must not stay in the trackers. */
 static bool number(float x)
 {
-    return x < 1e6f && x > -1e6f;
+    return !TW_NODE_FP32 || (x < 1e6f && x > -1e6f);
 }
 
 /* High-passed and rectified, the loudest channel. */
 static float rectified(detector_t *d, const void *data, uint32_t t)
 {
     float loudest = 0;
-    for (uint32_t c = 0; c < d->in.channels; c++) {
+    for (uint32_t c = 0; c < tw_shape_channels(&d->in); c++) {
         const float x = sample(&d->in, data, tw_shape_at(&d->in, t, c));
         if (!number(x)) {
             continue;
@@ -168,7 +196,7 @@ static float rectified(detector_t *d, const void *data, uint32_t t)
 /* A high-pass begins at the present offset, which is no edge. */
 static void seed_high_pass(detector_t *d, const void *data)
 {
-    for (uint32_t c = 0; c < d->in.channels; c++) {
+    for (uint32_t c = 0; c < tw_shape_channels(&d->in); c++) {
         const float x = sample(&d->in, data, tw_shape_at(&d->in, 0, c));
         d->mean[c] = number(x) ? x : 0.0f;
     }
@@ -205,9 +233,9 @@ static bool detect(detector_t *d, float loudest)
 
 static void emit(const tw_shape_t *s, void *data, uint32_t t, bool active)
 {
-    for (uint32_t c = 0; c < s->channels; c++) {
+    for (uint32_t c = 0; c < tw_shape_channels(s); c++) {
         const size_t i = tw_shape_at(s, t, c);
-        if (s->raw == TW_RAW_FP32) {
+        if (TW_NODE_FP32 && s->raw == TW_RAW_FP32) {
             ((float *)data)[i] = active ? 1.0f : 0.0f;
         } else {
             ((int16_t *)data)[i] = active ? 0x7FFF : 0;
@@ -218,7 +246,9 @@ static void emit(const tw_shape_t *s, void *data, uint32_t t, bool active)
 static void run(detector_t *d, tw_xdm_t *data)
 {
     uint32_t n = tw_min_u32(tw_shape_instants(&d->in, data[0].bytes), tw_shape_instants(&d->out, data[1].bytes));
-    n -= n % (d->in.blocks ? d->in.samples : d->out.blocks ? d->out.samples : 1);
+    if (TW_MAX_CHANNELS > 1u) {
+        n -= n % (d->in.blocks ? d->in.samples : d->out.blocks ? d->out.samples : 1);
+    }
     d->started = d->started || n > 0;
     if (d->reseed && d->hp > 0 && n > 0) {
         seed_high_pass(d, data[0].ptr);
@@ -235,7 +265,8 @@ static void run(detector_t *d, tw_xdm_t *data)
 /* Channels in blocks come in whole frames: a frame of the other arc must be enough for one. */
 static bool frames_agree(const tw_shape_t *in, const tw_shape_t *out)
 {
-    return (!in->blocks || out->samples >= in->samples) && (!out->blocks || in->samples >= out->samples);
+    return (!tw_shape_blocks(in) || out->samples >= in->samples) &&
+           (!tw_shape_blocks(out) || in->samples >= out->samples);
 }
 
 static tw_err_t memreq(const tw_format_t *const *fmt, uint32_t rx, uint32_t tx, uint32_t *extra, uint32_t *arc)
@@ -253,7 +284,7 @@ static tw_err_t reset(detector_t *d, const tw_node_reset_t *r, uint32_t cmd)
     tw_shape_t out;
     TW_TRY(tw_shape_reset(&tw_node_detector, r, cmd, &in, &out));
     TW_TRY(frames_agree(&in, &out) ? TW_OK : TW_E_IMG_ARC_FORMAT);
-    const uint32_t bytes = (uint32_t)(sizeof *d + in.channels * sizeof d->mean[0]);
+    const uint32_t bytes = (uint32_t)(sizeof *d + tw_shape_channels(&in) * sizeof d->mean[0]);
     TW_TRY(r->mem_bytes[0] >= bytes ? TW_OK : TW_E_IMG_MEM);
 
     const bool warm = tw_bits(cmd, TW_CMD_WARM) && d->magic == tw_node_detector.hash && tw_shape_same(&d->in, &in);
@@ -300,9 +331,7 @@ static uint32_t detector(uint32_t cmd, void *inst, tw_xdm_t *data, uint32_t *sta
 }
 
 const tw_node_desc_t tw_node_detector = {
-    .developer = "ARM",
-    .name = "arm_stream_detector",
-    .hash = 0xA638E3B8u,
+    TW_NODE_ID("ARM", "arm_stream_detector", 0xA638E3B8u),
     .version = 1u << 8,
     .rx_min = 1,
     .rx_max = 1,

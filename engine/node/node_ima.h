@@ -1,9 +1,24 @@
-/* node_ima.h - what compressor and decompressor agree on: formats, presets, the place of a code in a block. */
+/* node_ima.h - what compressor and decompressor agree on: formats, presets, the place of a code. */
 #pragma once
+#include "engine/node/cvsd.h"
+#include "engine/node/ima_adpcm.h"
 #include "engine/node/node_frames.h"
 
-enum { TW_IMA_PRESET_BLOCKS = 16 };
+/* The reference numbers CVSD differently for the two. */
+enum { TW_IMA_PRESET_CVSD = 3, TW_IMA_PRESET_CVSD_BACK = 4, TW_IMA_PRESET_BLOCKS = 16 };
 #define TW_IMA_PRESETS ((uint64_t)0x3 | (uint64_t)1 << TW_IMA_PRESET_BLOCKS)
+
+/** Of one channel. */
+typedef union tw_coder {
+    tw_ima_t ima;
+    tw_cvsd_t cvsd;
+} tw_coder_t;
+
+/** What preset `preset` of a node with its samples on arc `pcm` makes: a stream of bits by CVSD. */
+static inline bool tw_ima_is_cvsd(uint32_t preset, uint32_t pcm)
+{
+    return preset == (pcm == 0 ? (uint32_t)TW_IMA_PRESET_CVSD : (uint32_t)TW_IMA_PRESET_CVSD_BACK);
+}
 
 #define TW_IMA_RAW_PCM (TW_RAW_BIT(TW_RAW_S16) | TW_RAW_BIT(TW_RAW_Q15))
 #define TW_IMA_RAW_CODED                                                                             \
@@ -50,7 +65,9 @@ static inline tw_err_t tw_ima_reset(const tw_node_desc_t *d, const tw_node_reset
     TW_TRY(tw_ima_formats(r->fmt, pcm, &arc, s));
     TW_TRY(d->presets >> preset & 1 ? TW_OK : TW_E_PARAM_PRESET);
     const uint32_t bytes = r->fmt[1 - pcm]->frame_bytes;
-    const uint32_t codes = preset == TW_IMA_PRESET_BLOCKS ? tw_ima_block_instants(bytes, s->channels) : 2 * bytes;
+    const uint32_t codes = preset == TW_IMA_PRESET_BLOCKS ? tw_ima_block_instants(bytes, s->channels)
+                           : tw_ima_is_cvsd(preset, pcm)  ? 8 * bytes
+                                                          : 2 * bytes;
     TW_TRY(codes != 0 ? TW_OK : TW_E_IMG_FORMAT);
     *f = (tw_frames_t){
         .in_bytes = r->fmt[0]->frame_bytes,

@@ -46,7 +46,7 @@ uint32_t tw_param_bytes(const tw_node_desc_t *d, const tw_format_t *fmt, uint32_
     return bytes;
 }
 
-static double element(const tw_param_desc_t *p, const uint8_t *at)
+static tw_param_number_t element(const tw_param_desc_t *p, const uint8_t *at)
 {
     switch (p->raw) {
     case TW_RAW_S8:
@@ -58,12 +58,14 @@ static double element(const tw_param_desc_t *p, const uint8_t *at)
         return (int16_t)tw_get_le16(at);
     case TW_RAW_U16:
         return tw_get_le16(at);
+#if TW_NODE_FP32
     case TW_RAW_S32:
         return (int32_t)tw_get_le32(at);
     case TW_RAW_U32:
         return tw_get_le32(at);
     case TW_RAW_FP32:
         return (double)tw_get_f32(at);
+#endif
     default: /* a table with another type is a mistake of ours */
         TW_ASSERT(false);
     }
@@ -72,7 +74,7 @@ static double element(const tw_param_desc_t *p, const uint8_t *at)
 static bool in_range(const tw_param_desc_t *p, const uint8_t *value)
 {
     for (uint32_t i = 0; i < p->count; i++) {
-        const double v = element(p, value + i * element_bytes(p));
+        const tw_param_number_t v = element(p, value + i * element_bytes(p));
         if (!(v >= p->min && v <= p->max)) { /* also refuses NaN */
             return false;
         }
@@ -179,10 +181,19 @@ uint32_t tw_param_put(const tw_param_store_t *s, void *values, uint32_t tag, con
         if ((tag == TW_TAG_ALL ? tw_param_in_all(p) : p->index == tag) && row_bytes(p) <= data->bytes - at) {
             move_row(p, (uint8_t *)values + s->at[i], wire + at, false);
             at += row_bytes(p);
-            given |= 1u << i;
+            given |= 1u << tw_min_u32(i, 31);
         }
     }
     return given;
+}
+
+uint32_t tw_param_rows_given(const tw_param_store_t *s, uint32_t bytes)
+{
+    uint32_t i = 0;
+    for (uint32_t at = 0; i < s->n && at < bytes; i++) {
+        at += tw_param_in_all(&s->rows[i]) ? row_bytes(&s->rows[i]) : 0;
+    }
+    return i;
 }
 
 static uint32_t store_bytes(const tw_param_store_t *s, uint32_t tag)

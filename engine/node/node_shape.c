@@ -7,7 +7,7 @@ tw_err_t tw_shape_from(tw_shape_t *s, const tw_format_t *fmt, uint64_t raw_mask)
         return TW_E_IMG_RAW;
     }
     const bool blocks = fmt->interleave == 1 && fmt->channels > 1;
-    if (fmt->channels < 1 || fmt->channels > 32 || fmt->interleave > 1 || fmt->ts != 0 ||
+    if (fmt->channels < 1 || fmt->channels > TW_MAX_CHANNELS || fmt->interleave > 1 || fmt->ts != 0 ||
         (blocks && fmt->samples == 0)) {
         return TW_E_IMG_FORMAT;
     }
@@ -49,10 +49,47 @@ tw_err_t tw_shape_reset(const tw_node_desc_t *d, const tw_node_reset_t *r, uint3
     return d->presets >> tw_bits(cmd, TW_CMD_PRESET) & 1 ? TW_OK : TW_E_PARAM_PRESET;
 }
 
+static bool one_type(const tw_format_t *a, const tw_format_t *b)
+{
+    const bool both16 =
+        (a->raw == TW_RAW_S16 || a->raw == TW_RAW_Q15) && (b->raw == TW_RAW_S16 || b->raw == TW_RAW_Q15);
+    return a->raw == b->raw || both16;
+}
+
+tw_err_t tw_shape_all(const tw_node_desc_t *d, const tw_format_t *const *fmt, uint32_t n, uint32_t *arc, tw_shape_t *s)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        *arc = i;
+        TW_TRY(tw_shape_from(&s[i], fmt[i], d->raw_mask));
+        const bool one_rate = fmt[0]->rate_hz >= fmt[i]->rate_hz && fmt[0]->rate_hz <= fmt[i]->rate_hz;
+        const bool alike = one_rate && one_type(fmt[0], fmt[i]) && s[i].samples == s[0].samples;
+        TW_TRY(alike ? TW_OK : TW_E_IMG_ARC_FORMAT);
+    }
+    return TW_OK;
+}
+
+uint32_t tw_shape_all_instants(const tw_shape_t *s, const tw_xdm_t *data, uint32_t n)
+{
+    uint32_t least = UINT32_MAX;
+    for (uint32_t i = 0; i < n; i++) {
+        least = tw_min_u32(least, tw_shape_instants(&s[i], data[i].bytes));
+    }
+    return s[0].samples != 0 ? least - least % s[0].samples : least;
+}
+
+uint32_t tw_shape_all_run(const tw_shape_t *s, uint32_t n, uint32_t t, uint32_t end)
+{
+    uint32_t len = end - t;
+    for (uint32_t i = 0; i < n; i++) {
+        len = tw_min_u32(len, tw_shape_run(&s[i], t, end));
+    }
+    return len;
+}
+
 bool tw_shape_same(const tw_shape_t *a, const tw_shape_t *b)
 {
-    return (a->raw == TW_RAW_FP32) == (b->raw == TW_RAW_FP32) && a->size == b->size && a->channels == b->channels &&
-           a->blocks == b->blocks && (!a->blocks || a->samples == b->samples);
+    return (!TW_NODE_FP32 || (a->raw == TW_RAW_FP32) == (b->raw == TW_RAW_FP32)) && a->size == b->size &&
+           a->channels == b->channels && a->blocks == b->blocks && (!tw_shape_blocks(a) || a->samples == b->samples);
 }
 
 void tw_shape_load(const tw_shape_t *s, const void *data, uint32_t t, uint32_t c, uint32_t n, float *to)

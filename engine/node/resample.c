@@ -1,4 +1,5 @@
 #include "engine/node/resample.h"
+#include <stddef.h>
 
 enum { SIDE = 32 }; /* of the window, in samples of the lower rate */
 #define CUT_OFF 0.45
@@ -77,14 +78,18 @@ static double bessel_i0(double square)
     return sum;
 }
 
-/* g at v / up input samples from its centre, but for the scale. */
+double tw_resample_tap(double u, double low, uint32_t half)
+{
+    const double away = u < 0 ? -u : u, x = 2.0 * CUT_OFF * low * away, edge = away / (double)half;
+    const double sinc = away > 0 ? sin_pi(x) / (3.14159265358979324 * x) : 1.0;
+    const double window = edge < 1.0 ? bessel_i0(BETA * BETA / 4.0 * (1.0 - edge * edge)) : 1.0;
+    return sinc * window;
+}
+
 static double tap(const tw_resample_t *r, uint32_t v)
 {
     const double low = r->down > r->up ? (double)r->up / (double)r->down : 1.0;
-    const double u = (double)v / (double)r->up, x = 2.0 * CUT_OFF * low * u, edge = u / (double)r->half;
-    const double sinc = v == 0 ? 1.0 : sin_pi(x) / (3.14159265358979324 * x);
-    const double window = edge < 1.0 ? bessel_i0(BETA * BETA / 4.0 * (1.0 - edge * edge)) : 1.0;
-    return sinc * window;
+    return tw_resample_tap((double)v / (double)r->up, low, r->half);
 }
 
 static double row_sum(const float *row, uint32_t n)
@@ -149,4 +154,74 @@ void tw_resample_run(const tw_resample_t *r, const float *table, const float *x,
         y[i] = (double)(dot_back(centre - 1, table + phase * r->half, r->half) +
                         dot_forth(centre, table + (r->up - phase) * r->half, r->half));
     }
+}
+
+/* ---- any ratio, even one that moves -------------------------------------------------------- */
+
+bool tw_drift_plan(tw_drift_t *d, float from_hz, float to_hz)
+{
+    tw_resample_t r;
+    if (!(from_hz > 0 && from_hz < 1e30f && to_hz > 0 && to_hz < 1e30f && from_hz <= to_hz * TW_DRIFT_RATIO_MAX &&
+          to_hz <= from_hz * TW_DRIFT_RATIO_MAX)) {
+        return false;
+    }
+    const double ratio = (double)from_hz / (double)to_hz;
+    *d = (tw_drift_t){.step = (uint64_t)(ratio * 4294967296.0), .den = 1};
+    d->low = ratio > 1.0 ? 1.0 / ratio : 1.0;
+    d->half = SIDE;
+    while ((double)d->half < SIDE * ratio) {
+        d->half++;
+    }
+    if (tw_resample_plan(&r, from_hz, to_hz) && (double)from_hz * r.up == (double)to_hz * r.down) { /* and no nearer */
+        d->den = r.up;
+        d->step = ((uint64_t)r.down << 32) / r.up;
+        d->rest = (uint32_t)(((uint64_t)r.down << 32) % r.up);
+    }
+    return true;
+}
+
+void tw_drift_design(const tw_drift_t *d, float *table)
+{
+    const uint32_t n = 2 * d->half;
+    const double top = tw_resample_tap(0.0, d->low, d->half);
+    for (uint32_t p = 0; p < TW_DRIFT_ROWS; p++) {
+        float *row = table + (size_t)p * n;
+        for (uint32_t k = 0; k < n; k++) {
+            const double u = (double)(n - 1 - k) + ((double)p - 1.0) / TW_DRIFT_PHASES - (double)d->half;
+            row[k] = (float)(tw_resample_tap(u, d->low, d->half) / top);
+        }
+        const double factor = 1.0 / row_sum(row, n);
+        for (uint32_t k = 0; k < n; k++) {
+            row[k] = (float)((double)row[k] * factor);
+        }
+    }
+}
+
+void tw_drift_filter(const tw_drift_t *d, const float *restrict table, uint32_t phase, float *restrict row)
+{
+    const uint32_t n = 2 * d->half;
+    const float t = (float)(phase << TW_DRIFT_PHASES_LOG2) * (1.0f / 4294967296.0f);
+    const float *restrict a = table + (size_t)(phase >> (32 - TW_DRIFT_PHASES_LOG2)) * n;
+    const float *restrict b = a + n, *restrict c = b + n, *restrict e = c + n;
+    const float wa = t * (t - 1) * (t - 2) * (-1.0f / 6.0f), wb = (t + 1) * (t - 1) * (t - 2) * 0.5f;
+    const float wc = (t + 1) * t * (t - 2) * -0.5f, we = (t + 1) * t * (t - 1) * (1.0f / 6.0f);
+    for (uint32_t k = 0; k < n; k++) {
+        row[k] = wa * a[k] + wb * b[k] + wc * c[k] + we * e[k];
+    }
+}
+
+/* Eight sums each, so that a vector unit may add them side by side. */
+float tw_drift_dot(const float *restrict row, const float *restrict x, uint32_t n)
+{
+    float sum[8] = {0};
+    uint32_t k = 0;
+    for (; k + 8 <= n; k += 8) {
+        for (uint32_t i = 0; i < 8; i++) {
+            sum[i] += row[k + i] * x[k + i];
+        }
+    }
+    for (; k < n; k++) {
+        sum[k % 8] += row[k] * x[k];
+    }
+    return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
 }

@@ -49,3 +49,36 @@ void tw_resample_design(const tw_resample_t *r, float *table);
  * @param pos  q of the first output; the last one needs x up to (pos + (n - 1) * down) / up
  */
 void tw_resample_run(const tw_resample_t *r, const float *table, const float *x, uint32_t pos, double *y, uint32_t n);
+
+/** g at u input samples from its centre, but for the scale. @param low  lower rate over the input's, 0..1 */
+double tw_resample_tap(double u, double low, uint32_t half);
+
+/* ---- any ratio, even one that moves -----------------------------------------------------------
+ * The same g, in rows 1/32 of an input sample apart; between them the row wanted is a cubic (Lagrange) through the
+ * four around it, which leaves less than 1e-6 of full scale. Positions have 32 bits behind the point, and what a
+ * step of whole numbers loses is carried, so that two rates of one clock never part. */
+
+enum { TW_DRIFT_PHASES_LOG2 = 5, TW_DRIFT_PHASES = 1 << TW_DRIFT_PHASES_LOG2, TW_DRIFT_ROWS = TW_DRIFT_PHASES + 3 };
+#define TW_DRIFT_RATIO_MAX 64.0f
+
+typedef struct tw_drift {
+    uint64_t step;      /* from output to output [2^-32 input samples], */
+    uint32_t rest, den; /* plus rest / den of that unit */
+    uint32_t half;      /* taps on each side [input samples] */
+    double low;         /* lower rate over the input's */
+} tw_drift_t;
+
+/** @return false when a rate is not positive, or one is more than 64 times the other */
+bool tw_drift_plan(tw_drift_t *d, float from_hz, float to_hz);
+
+/** Numbers in the table. */
+static inline uint32_t tw_drift_table(const tw_drift_t *d)
+{
+    return TW_DRIFT_ROWS * 2u * d->half;
+}
+
+void tw_drift_design(const tw_drift_t *d, float *table);
+/** The 2 half taps for an output `phase` / 2^32 behind an input sample; the last is for the newest one. */
+void tw_drift_filter(const tw_drift_t *d, const float *table, uint32_t phase, float *row);
+/** Sum of products. */
+float tw_drift_dot(const float *row, const float *x, uint32_t n);

@@ -258,6 +258,9 @@ typedef struct tw_watch {
 } tw_watch_t;
 /** Subscribe; blocks come while the client pumps. `w` must stay until tw_client_unwatch(). */
 bool tw_client_watch(tw_client_t *c, const tunewire_v1_SubReq *req, tw_watch_t *w);
+/** A call that ends what was begun: also after the stop flag was raised, errors kept as they were. `sink` (or NULL) is
+ *  dropped; nothing is called when its stream is over. */
+void tw_client_tidy(tw_client_t *c, uint32_t method, const void *request, tw_client_sink_t *sink);
 /** Unsubscribe; the stream is dropped even when the device does not answer. */
 void tw_client_unwatch(tw_client_t *c, tw_watch_t *w);
 

@@ -186,20 +186,26 @@ bool tw_client_watch(tw_client_t *c, const tunewire_v1_SubReq *req, tw_watch_t *
     return tw_client_call(c, &(tw_client_call_t){.method = TW_M_Arc_Subscribe, .request = req, .sink = &w->sink});
 }
 
-void tw_client_unwatch(tw_client_t *c, tw_watch_t *w)
+void tw_client_tidy(tw_client_t *c, uint32_t method, const void *request, tw_client_sink_t *sink)
 {
     const volatile sig_atomic_t *stop = c->stop;
     const tw_client_error_t err = c->err;
     c->stop = NULL; /* tidying up is what Ctrl-C asks for, not what it stops */
-    if (w->sink.stream && tw_client_alive(c)) {
-        /* Before the first block a subscription is known by its stream alone; their numbers are equal. */
-        const tunewire_v1_SubRef ref = {.sub = w->sub ? w->sub : w->sink.stream};
-        (void)tw_client_call(c,
-                             &(tw_client_call_t){.method = TW_M_Arc_Unsubscribe, .request = &ref, .deadline_ms = 500});
+    if (tw_client_alive(c) && (sink == NULL || (sink->stream && !sink->ended))) {
+        (void)tw_client_call(c, &(tw_client_call_t){.method = method, .request = request, .deadline_ms = 500});
     }
-    tw_client_drop(c, &w->sink);
+    if (sink != NULL) {
+        tw_client_drop(c, sink);
+    }
     c->stop = stop;
     c->err = err;
+}
+
+void tw_client_unwatch(tw_client_t *c, tw_watch_t *w)
+{
+    /* Before the first block a subscription is known by its stream alone; their numbers are equal. */
+    const tunewire_v1_SubRef ref = {.sub = w->sub ? w->sub : w->sink.stream};
+    tw_client_tidy(c, TW_M_Arc_Unsubscribe, &ref, &w->sink);
 }
 
 /* ---- the log ----------------------------------------------------------------------------------- */

@@ -136,7 +136,13 @@ static void offer_choices(tw_cli_t *cli, const line_t *l, const char *choices)
 
 static void offer_values(tw_cli_t *cli, const line_t *l, const tw_option_t *o)
 {
-    if (strcmp(o->name, "--mode") == 0) {
+    if (strcmp(o->name, "--mode") == 0 && strcmp(l->verb->name, "probe") == 0) {
+        offer_choices(cli, l, "single|repeat|auto");
+    } else if (strcmp(o->name, "--points") == 0) {
+        offer_choices(cli, l, "raw|minmax|rms");
+    } else if (strcmp(o->name, "--trigger") == 0) {
+        offer_choices(cli, l, "now|level>|level<|enter:|leave:|flow|empty|full|tick:|script:");
+    } else if (strcmp(o->name, "--mode") == 0) {
         offer_choices(cli, l, "raw|minmax|rms");
     } else if (strcmp(o->name, "--level") == 0) {
         offer_choices(cli, l, "error|warn|info|debug");

@@ -48,6 +48,14 @@ def clone(tmp_path):
     return folder
 
 
+def start_waiting(device, *words, cwd=ROOT):
+    """A change that waits to be confirmed, and the device says so."""
+    waiting = subprocess.Popen([TOOL, "-t", device.uri, *words], cwd=cwd, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    assert wait_for(lambda: "confirm_ms" in json.loads(tool("--json", "info", uri=device.uri).stdout)["graph"])
+    return waiting
+
+
 def test_every_example_of_every_help_works(device, clone):
     ran = 0
     # What others need is made first; what ends the graph comes last.
@@ -61,7 +69,16 @@ def test_every_example_of_every_help_works(device, clone):
             if endless or "--follow" in args:
                 continue  # test_ctrl_c_... runs these
             args += ["--seconds", "0.3"] if "--seconds" in args else []
-            done = tool(*args, uri=device.uri, cwd=clone)
+            if verb in (("confirm",), ("revert",)):
+                waiting = start_waiting(device, "set", "amplifier.0.mute=off", "--confirm", "20s")
+            elif verb == ("rollback",) and "--fade" not in args:
+                assert tool("load", "examples/voice_gate.txt", uri=device.uri, cwd=clone).returncode == 0
+            if "--confirm" in args:
+                waiting = start_waiting(device, *args, cwd=clone)
+                done = tool("confirm", uri=device.uri)
+                assert waiting.wait(10) == 0, line
+            else:
+                done = tool(*args, uri=device.uri, cwd=clone)
             assert done.returncode == 0, f"{line}: {done.stderr}"
             ran += 1
         if verb in (("load",), ("step",)):  # an example stopped the graph

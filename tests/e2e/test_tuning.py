@@ -41,6 +41,21 @@ def find_start(out, samples):
     assert list(out[:BLOCK]) == samples[:BLOCK], "a unity graph must pass the first block unchanged"
 
 
+def test_arcs_debug_tells_fills_figures_and_ios(server, compiled, tone):
+    text = chain_text(1).replace("arc_output", "arc_debug_cmd 10\narc_output", 1)
+    s = server(ios=[f"audio_in_0={tone[1]}"], graph=compiled(text))
+    time.sleep(0.3)
+    run = subprocess.run([TOOL, "-t", s.uri, "--json", "arcs", "--debug"], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    arcs = json.loads(run.stdout)["arcs"]
+    first = arcs[0]
+    assert first["debug"]["task"] == "peak" and 0.05 < first["debug"]["value"] <= 0.25
+    assert first["io"]["frames"] > 10 and first["io"]["lost"] == 0
+    table = subprocess.run([TOOL, "-t", s.uri, "arcs", "--debug"], capture_output=True, text=True).stdout
+    assert "r0 peak 0." in table and "frames" in table
+    s.stop()
+
+
 def test_edit_compile_reload_swaps_without_gap_or_restart(server, compiled, tone, tmp_path):
     samples, wav = tone
     s = server(ios=[f"audio_in_0={wav}"], graph=compiled(chain_text(1)))

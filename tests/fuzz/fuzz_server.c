@@ -89,6 +89,8 @@ static tw_server_cfg_t config(uint8_t role)
         .blob_bytes = 8192,
         .probe_bytes = 1024,
         .max_subs = 3,
+        .max_probes = 2,
+        .capture_bytes = 1024,
         .txn_bytes = 1024,
         .resume_ms = 1000,
         .open_role = role,

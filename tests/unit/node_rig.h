@@ -42,17 +42,24 @@ static inline uint32_t rig_reset(rig_t *g, bool warm, uint32_t preset)
     return rig_command(g, TW_CMD_RESET | (uint32_t)warm << 8 | preset << 9, 0, &data);
 }
 
-/* Everything but the RESET. Memory is dirty, as it may be on a device. All transmit arcs have one format. */
-static inline void rig_prepare_n(rig_t *g, const char *name, tw_format_t in, tw_format_t out, uint8_t tx)
+static inline const tw_node_desc_t *rig_type(const char *name)
 {
     char full[64];
     snprintf(full, sizeof full, "ARM/arm_stream_%s", name);
-    *g = (rig_t){.d = tw_node_find(tw_fnv1a(full)), .fmt = {in}};
-    assert_non_null(g->d);
+    const tw_node_desc_t *d = tw_node_find(tw_fnv1a(full));
+    assert_non_null(d);
+    return d;
+}
+
+/* Everything but the RESET. Memory is dirty, as it may be on a device. All receive arcs have one format, all transmit
+ * arcs one. */
+static inline void rig_prepare_arcs(rig_t *g, const char *name, tw_format_t in, tw_format_t out, uint8_t rx, uint8_t tx)
+{
+    *g = (rig_t){.d = rig_type(name), .fmt = {in}};
     tw_services_default(&g->svc);
-    g->reset = (tw_node_reset_t){.svc = &g->svc, .rx = g->d->rx_max, .tx = tx, .script = -1};
+    g->reset = (tw_node_reset_t){.svc = &g->svc, .rx = rx, .tx = tx, .script = -1};
     for (unsigned i = 0; i < TW_MAX_NODE_ARCS; i++) {
-        g->fmt[i] = i < 1 ? in : out;
+        g->fmt[i] = i < rx || rx == 0 ? in : out;
         g->reset.fmt[i] = &g->fmt[i];
     }
     uint32_t extra[TW_MAX_NODE_MEM] = {0}, arc = 0;
@@ -68,13 +75,17 @@ static inline void rig_prepare_n(rig_t *g, const char *name, tw_format_t in, tw_
     }
 }
 
+/** One receive arc where the type has any. */
+static inline void rig_prepare_n(rig_t *g, const char *name, tw_format_t in, tw_format_t out, uint8_t tx)
+{
+    rig_prepare_arcs(g, name, in, out, rig_type(name)->rx_max != 0, tx);
+}
+
+/** As many transmit arcs as a type for one receive arc may have: all of a split's, one of a router's. */
 static inline void rig_prepare(rig_t *g, const char *name, tw_format_t in, tw_format_t out)
 {
-    char full[64];
-    snprintf(full, sizeof full, "ARM/arm_stream_%s", name);
-    const tw_node_desc_t *d = tw_node_find(tw_fnv1a(full));
-    assert_non_null(d);
-    rig_prepare_n(g, name, in, out, d->tx_max);
+    const tw_node_desc_t *d = rig_type(name);
+    rig_prepare_n(g, name, in, out, d->rx_max > 1 ? 1 : d->tx_max);
 }
 
 static inline void rig_open(rig_t *g, const char *name, tw_format_t in, tw_format_t out, uint32_t preset)
@@ -96,7 +107,7 @@ static inline tw_err_t rig_set(rig_t *g, uint32_t index, const void *value, uint
     tw_fault_t fault = {0};
     const tw_err_t err = tw_param_check(g->d, &g->fmt[0], index, 0, value, bytes, &fault);
     if (err == TW_OK) {
-        uint8_t copy[512];
+        uint8_t copy[2048];
         memcpy(copy, value, bytes);
         tw_xdm_t data = {copy, bytes};
         assert_int_equal(rig_command(g, TW_CMD_SET_PARAMETER, index, &data), 0);

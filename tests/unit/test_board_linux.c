@@ -118,6 +118,32 @@ static tw_err_t accept(tw_board_linux_t *b, uint32_t hwid, uint32_t raw, uint32_
     return board->accept(board->ctx, hwid, raw, channels, rate, bytes, settings);
 }
 
+static void settings_are_options_of_the_manifest_or_refused(void **state)
+{
+    (void)state;
+    ios[0].settings[0] = (tw_setting_t){.tag = "io_analog_gain", .o = {.n = 3, .def = 0, .v = {0, 12, 24}}};
+    ios[0].n_settings = 1;
+    tw_board_linux_t *b = open_with("audio_in_0=ramp", NULL);
+    const tw_board_t *board = tw_board_linux_board(b);
+    static const struct {
+        uint32_t word;
+        tw_err_t err;
+        const char *says;
+    } rows[] = {{0, TW_OK, ""},
+                {1, TW_OK, "io_analog_gain 12"},
+                {2, TW_OK, "io_analog_gain 24"},
+                {3, TW_E_RANGE, "settings 0x3"}};
+    for (unsigned i = 0; i < TW_COUNT(rows); i++) {
+        log_text[0] = 0;
+        const tw_err_t err = board->accept(board->ctx, IN, TW_RAW_S16, 1, 48000, 8, (uint32_t[]){rows[i].word, 0, 0});
+        if (err != rows[i].err || strstr(log_text, rows[i].says) == NULL || (i == 0 && log_text[0] != 0)) {
+            fail_msg("%u: %s, %s", rows[i].word, tw_err_name(err), log_text);
+        }
+    }
+    tw_board_linux_close(b);
+    ios[0].n_settings = 0;
+}
+
 static uint32_t read_io(tw_board_linux_t *b, uint32_t hwid, void *dst, uint32_t bytes)
 {
     const tw_board_t *board = tw_board_linux_board(b);
@@ -577,6 +603,7 @@ int main(void)
 {
 #define CLAIM(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        CLAIM(settings_are_options_of_the_manifest_or_refused),
         CLAIM(the_platform_is_described),
         CLAIM(a_file_is_read_to_its_end_and_then_is_silence),
         CLAIM(a_loop_is_the_file_modulo_its_length_whatever_the_frame),

@@ -561,9 +561,59 @@ static void outputs_equal_the_definition(void **state)
     }
 }
 
+/* Any bits, any number, any step: what the quick loops make is what the plain ones make. */
+static void quick_loops_equal_the_plain_ones(void **state)
+{
+    (void)state;
+    static const double odd[] = {NAN,
+                                 -NAN,
+                                 INFINITY,
+                                 -INFINITY,
+                                 0.0,
+                                 -0.0,
+                                 1,
+                                 -1,
+                                 1e300,
+                                 -1e300,
+                                 0.5 / 32768,
+                                 1.5 / 32768,
+                                 -0.5 / 32768,
+                                 32767.5 / 32768,
+                                 -32768.5 / 32768,
+                                 2147483647.5 / 2147483648.0,
+                                 5e-324};
+    for (uint32_t raw = 0; raw < TW_RAW_COUNT; raw++) {
+        for (unsigned round = 0; tw_convert_numeric(raw) && round < 300; round++) {
+            const uint32_t n = (uint32_t)(noise() % 70);
+            const size_t step = 1 + noise() % 3, at = noise() % 5, bytes = (n * step + at + 1) * 8;
+            uint8_t x[2][2000];
+            double a[70], b[70];
+            assert_true(bytes <= sizeof x[0]);
+            for (size_t i = 0; i < bytes; i++) {
+                x[0][i] = (uint8_t)noise();
+            }
+            tw_convert_load(raw, x[0], at, step, n, a);
+            tw_convert_load_plain(raw, x[0], at, step, n, b);
+            for (uint32_t i = 0; i < n; i++) { /* which NaN is the machine's choice */
+                assert_true(memcmp(&a[i], &b[i], sizeof a[i]) == 0 || (isnan(a[i]) && isnan(b[i])));
+                const double wide = (double)(int64_t)noise() / 9.2e18 * (noise() % 4 == 0 ? 1e3 : 1.1);
+                a[i] = noise() % 8 == 0 ? odd[noise() % TW_COUNT(odd)] : wide;
+                a[i] = raw == TW_RAW_FP32 && isnan(a[i]) ? 0 : a[i];
+            }
+            memcpy(x[1], x[0], bytes);
+            tw_convert_store(raw, x[0], at, step, n, a);
+            tw_convert_store_plain(raw, x[1], at, step, n, a);
+            if (memcmp(x[0], x[1], bytes) != 0) {
+                fail_msg("%s, step %zu", tw_raw_name(raw), step);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quick_loops_equal_the_plain_ones),
         cmocka_unit_test(every_word_is_its_number_and_comes_back),
         cmocka_unit_test(numbers_go_to_the_nearest_word_ties_to_even),
         cmocka_unit_test(rounding_is_shown_by_a_few_words),

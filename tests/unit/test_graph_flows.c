@@ -7,6 +7,7 @@
 #include "engine/graph/graph.h"
 #include "engine/graph/twg1_read.h"
 #include "host_tools/graphc/graphc_priv.h"
+#include "tests/support/image_builder.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -378,6 +379,46 @@ static void working_in_place_changes_nothing_but_memory(void **state)
     assert_true(shared > GRAPHS / 6); /* or nothing was looked at */
 }
 
+/* Each bit of arcs, nodes and IOs of an image whose nodes work in place, with checksums that hold: refused, or it runs.
+ */
+static void a_wrong_bit_is_refused_or_harmless(void **state)
+{
+    (void)state;
+    static maker_t k;
+    static uint64_t memory[1 << 15];
+    static tw_graph_t g;
+    static const tw_section_t sections[] = {TW_SEC_ARCS, TW_SEC_NODES, TW_SEC_IOS};
+    const tw_graph_env_t env = {.port = &port, .board = &board};
+    tw_graphc_out_t out = {0};
+    for (seed = 3; out.image == NULL; seed++) {
+        make_text(&k, true, true);
+        const tw_text_source_t src = {k.text, read_text};
+        assert_true(g_compile("g.txt", &(tw_graphc_opts_t){0}, &platform, &src, &out));
+    }
+    uint32_t taken = 0;
+    for (uint32_t s = 0; s < TW_COUNT(sections); s++) {
+        const tw_img_section_t at = tw_img_section(out.image, sections[s]);
+        for (uint32_t bit = 0; bit < 8 * at.bytes; bit++) {
+            out.image[at.at + bit / 8] ^= (uint8_t)(1u << bit % 8);
+            tw_image_fix(out.image, out.bytes);
+            tw_arena_t arena = {(uint8_t *)memory, sizeof memory, 0};
+            tw_fault_t fault;
+            if (tw_graph_check(out.image, out.bytes, &board, &arena, &fault) == TW_OK &&
+                tw_graph_load(&g, out.image, &env, &arena, &fault) == TW_OK) {
+                memset(&seen, 0, sizeof seen);
+                seen.graph = &g;
+                for (uint32_t t = 0; t < 3; t++) {
+                    tw_graph_block(&g, t);
+                }
+                taken++;
+            }
+            out.image[at.at + bit / 8] ^= (uint8_t)(1u << bit % 8);
+        }
+    }
+    assert_true(taken > 0);
+    tw_graphc_free(&out);
+}
+
 /* Formats of one node's two arcs; the IOs have a format of their own, converters stand between. */
 static void what_a_node_cannot_join_is_refused_by_the_compiler(void **state)
 {
@@ -426,6 +467,7 @@ int main(void)
         cmocka_unit_test(frames_of_any_lengths_never_block_one_another_nor_lose_any),
         cmocka_unit_test(frames_that_fit_a_block_lose_nothing),
         cmocka_unit_test(working_in_place_changes_nothing_but_memory),
+        cmocka_unit_test(a_wrong_bit_is_refused_or_harmless),
         cmocka_unit_test(what_a_node_cannot_join_is_refused_by_the_compiler),
     };
     return cmocka_run_group_tests(tests, read_platform, free_platform);

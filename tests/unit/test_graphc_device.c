@@ -254,9 +254,9 @@ static void described_types_compile_with_one_warning_each(void **state)
     static const char *const later[] = {
 #define TW_NODE_LATER(id, name) "arm_stream_" #name,
 #include "engine/node/nodes.def"
+        NULL, /* the day all are installed */
     };
-    assert_true(TW_COUNT(later) >= 1);
-    for (size_t i = 0; i < TW_COUNT(later); i++) {
+    for (size_t i = 0; later[i] != NULL; i++) {
         const tw_node_manifest_t *m = manifest_of(later[i]);
         if (m == NULL) {
             fail_msg("%s is not in %s", later[i], PLATFORM);

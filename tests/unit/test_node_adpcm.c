@@ -49,6 +49,28 @@ static void a_voice_keeps_30_db(void **state)
     rig_close(&d);
 }
 
+static void a_voice_by_cvsd_at_64_khz_keeps_15_db(void **state)
+{
+    (void)state;
+    static int16_t x[SAMPLES], y[SAMPLES];
+    static uint8_t code[SAMPLES / 8];
+    rig_t e, d;
+    fill_voice(x, SAMPLES / 4, 4); /* four times each: 64 kHz, straight between */
+    for (uint32_t i = 0; i + 4 < SAMPLES; i++) {
+        x[i] = (int16_t)((x[i / 4 * 4] * (int32_t)(4 - i % 4) + x[i / 4 * 4 + 4] * (int32_t)(i % 4)) / 4);
+    }
+    rig_open(&e, "compressor", rig_format(TW_RAW_S16, 1, 0, 40), rig_format(TW_RAW_U8, 1, 0, 5), 3);
+    rig_open(&d, "decompressor", rig_format(TW_RAW_U8, 1, 0, 5), rig_format(TW_RAW_S16, 1, 0, 40), 4);
+    rig_run(&e, x, sizeof x, code, sizeof code);
+    rig_run(&d, code, sizeof code, y, sizeof y);
+    const double db = snr_db(x, y, SAMPLES);
+    print_message("CVSD, voice at 64 kHz: %.1f dB\n", db);
+    assert_true(db >= 15);
+    assert_true(fabs((double)rig_get_f32(&e, 16) - db) < 0.05);
+    rig_close(&e);
+    rig_close(&d);
+}
+
 /* In pieces of any size, through arcs that hold one frame, the stream is the same. */
 static void pieces_make_the_same_stream(void **state)
 {
@@ -183,7 +205,7 @@ static void what_is_no_adpcm_is_refused(void **state)
         {"the shortest block", TW_RAW_S16, TW_RAW_U8, 16, 16, TW_OK},
         {"no group in a block", TW_RAW_S16, TW_RAW_U8, 15, 16, TW_E_IMG_FORMAT},
         {"LPC", TW_RAW_S16, TW_RAW_U8, 16, 2, TW_E_PARAM_PRESET},
-        {"LC3", TW_RAW_S16, TW_RAW_U8, 16, 4, TW_E_PARAM_PRESET},
+        {"SBC", TW_RAW_S16, TW_RAW_U8, 16, 5, TW_E_PARAM_PRESET},
         {"codes that are samples", TW_RAW_S16, TW_RAW_S16, 16, 1, TW_E_IMG_RAW},
         {"samples that are codes", TW_RAW_U8, TW_RAW_U8, 16, 1, TW_E_IMG_RAW},
     };
@@ -210,6 +232,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_voice_keeps_30_db),
+        cmocka_unit_test(a_voice_by_cvsd_at_64_khz_keeps_15_db),
         cmocka_unit_test(pieces_make_the_same_stream),
         cmocka_unit_test(a_lost_block_costs_its_own_samples_only),
         cmocka_unit_test(hostile_bytes_are_a_noise_and_nothing_worse),

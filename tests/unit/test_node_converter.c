@@ -339,6 +339,60 @@ static void full_scale_and_offset_say_what_a_number_means(void **state)
     rig_close(&g);
 }
 
+/* ---- loudspeaker places -------------------------------------------------------------------------- */
+
+static void audio_channels_go_to_their_place(void **state)
+{
+    (void)state;
+    enum { FL = 1, FR = 2, FC = 4, LFE = 8, BL = 16, BR = 32 };
+    static const struct {
+        const char *why;
+        uint32_t in, out;
+        uint8_t domain, n_in, n_out;
+        int8_t from[8]; /* the input's channel of each of the output's, -1 silence */
+    } cases[] = {
+        {"5.1 to stereo", FL | FR | FC | LFE | BL | BR, FL | FR, 1, 6, 2, {0, 1}},
+        {"5.1 to the back", FL | FR | FC | LFE | BL | BR, BL | BR, 2, 6, 2, {4, 5}},
+        {"stereo to quadro", FL | FR, FL | FR | BL | BR, 2, 2, 4, {0, 1, -1, -1}},
+        {"centre and left to right, left, centre", FL | FC, FL | FR | FC, 1, 2, 3, {0, -1, 1}},
+        {"nothing in common: by order", FL | FR, BL | BR | FC, 1, 2, 3, {0, 1, -1}},
+        {"no audio: by order", FL | FC, FL | FR | FC, 5, 2, 3, {0, 1, -1}},
+        {"places that are not all named: by order", FC, FL | FR | FC, 1, 2, 3, {0, 1, -1}},
+        {"from mono: everywhere", FC, FL | FR, 1, 1, 2, {0, 0}},
+    };
+    for (size_t i = 0; i < 4 * TW_COUNT(cases); i++) {
+        const size_t k = i % TW_COUNT(cases);
+        const bool words = i / TW_COUNT(cases) % 2 != 0, slow = i / TW_COUNT(cases) / 2 != 0;
+        tw_format_t in = rig_format(TW_RAW_S16, cases[k].n_in, words, 4);
+        tw_format_t out = rig_format(words ? TW_RAW_S16 : TW_RAW_FP32, cases[k].n_out, !words, slow ? 3 : 4);
+        int16_t x[6 * 12], y16[4 * 12];
+        float y32[4 * 12];
+        rig_t g;
+        in.domain = out.domain = cases[k].domain;
+        in.mapping = cases[k].in;
+        out.mapping = cases[k].out;
+        for (uint32_t t = 0; t < 12; t++) {
+            for (uint32_t c = 0; c < in.channels; c++) {
+                x[t / 4 * 4 * in.channels + place(&in, t % 4, c)] = (int16_t)(100 * t + c + 1);
+            }
+        }
+        rig_open(&g, "converter", in, out, 0);
+        memset(y16, 0xEE, sizeof y16);
+        memset(y32, 0xEE, sizeof y32);
+        rig_run(&g, x, 3 * in.frame_bytes, words ? (void *)y16 : (void *)y32, 12 / out.samples * out.frame_bytes);
+        for (uint32_t t = 0; t < 12; t++) {
+            for (uint32_t c = 0; c < out.channels; c++) {
+                const size_t at = t / out.samples * out.samples * out.channels + place(&out, t % out.samples, c);
+                const int got = words ? y16[at] : (int)lrintf(y32[at] * 32768), from = cases[k].from[c];
+                if (got != (from < 0 ? 0 : (int)(100 * t) + from + 1)) {
+                    fail_msg("%s: channel %u is %d", cases[k].why, c, got);
+                }
+            }
+        }
+        rig_close(&g);
+    }
+}
+
 /* ---- sampling rates ------------------------------------------------------------------------------ */
 
 static const float rates[][2] = {
@@ -558,6 +612,7 @@ int main(void)
         cmocka_unit_test(words_without_a_number_are_moved),
         cmocka_unit_test(units_of_the_same_thing_are_scaled),
         cmocka_unit_test(full_scale_and_offset_say_what_a_number_means),
+        cmocka_unit_test(audio_channels_go_to_their_place),
         cmocka_unit_test(a_resampled_sine_keeps_95_db_in_fp32),
         cmocka_unit_test(resampling_goes_through_any_layout),
         cmocka_unit_test(a_bad_sample_leaves_the_resampler),

@@ -13,6 +13,8 @@ typedef struct play {
     char calls[200];
     uint8_t in[SAMPLES_MAX * 4];
     uint32_t in_bytes;
+    uint8_t arc[TW_MAX_NODE_ARCS][SAMPLES_MAX * 4]; /* of a node with several receive arcs */
+    uint32_t arc_bytes[TW_MAX_NODE_ARCS];
     unsigned runs, cases;
 } play_t;
 
@@ -22,6 +24,40 @@ static uint32_t run_script(void *ctx, uint32_t script, uint32_t phase)
     const size_t at = strlen(p->calls);
     snprintf(p->calls + at, sizeof p->calls - at, " %u/%u", script, phase);
     return 0;
+}
+
+/* The network the golden files know: S8, 1/64 a step, zero point 3, what comes in goes out. */
+static uint32_t net_models(void *ctx)
+{
+    (void)ctx;
+    return 1;
+}
+
+static tw_err_t net_model(void *ctx, uint32_t slot, tw_infer_model_t *m)
+{
+    const tw_format_t *f = &((play_t *)ctx)->g.fmt[0];
+    const tw_infer_tensor_t t = {f->samples * f->channels, TW_RAW_S8, 1.0f / 64, 3};
+    *m = (tw_infer_model_t){.n_in = 1, .n_out = 1, .in = {t}, .out = {t}};
+    return slot == 0 ? TW_OK : TW_E_PARAM_INDEX;
+}
+
+static tw_err_t net_start(void *ctx, const tw_infer_job_t *job, uint32_t *handle)
+{
+    const tw_format_t *f = &((play_t *)ctx)->g.fmt[0];
+    memcpy(job->out[0], job->in[0], (size_t)f->samples * f->channels);
+    *handle = 0;
+    return TW_OK;
+}
+
+static tw_infer_state_t net_poll(void *ctx, uint32_t handle)
+{
+    (void)ctx, (void)handle;
+    return TW_INFER_DONE;
+}
+
+static void net_cancel(void *ctx, uint32_t handle)
+{
+    (void)ctx, (void)handle;
 }
 
 static void fail_here(const play_t *p, const char *what)
@@ -66,20 +102,26 @@ static uint32_t read_bytes(const char *at, uint8_t *out)
 
 static uint32_t sample_bytes(const tw_format_t *f)
 {
-    return f->raw == TW_RAW_FP32 ? 4 : 2;
+    return tw_raw_bits(f->raw) > 16 ? 4 : 2;
+}
+
+static double number(const tw_format_t *f, const uint8_t *at)
+{
+    float single;
+    int32_t word;
+    int16_t half;
+    memcpy(&half, at, 2);
+    memcpy(&single, at, sample_bytes(f) == 4 ? 4 : 0);
+    memcpy(&word, at, sample_bytes(f) == 4 ? 4 : 0);
+    return f->raw == TW_RAW_FP32 ? (double)single : sample_bytes(f) == 4 ? word : half;
 }
 
 static void compare(play_t *p, const uint8_t *want, const uint8_t *got, uint32_t bytes)
 {
-    const uint32_t size = sample_bytes(&p->g.fmt[1]);
+    const tw_format_t *f = &p->g.fmt[p->g.reset.rx];
+    const uint32_t size = sample_bytes(f);
     for (uint32_t i = 0; i < bytes; i += size) {
-        float fw, fg;
-        int16_t qw, qg;
-        memcpy(&fw, want + i, size == 4 ? 4 : 0);
-        memcpy(&fg, got + i, size == 4 ? 4 : 0);
-        memcpy(&qw, want + i, 2);
-        memcpy(&qg, got + i, 2);
-        const double w = size == 4 ? (double)fw : qw, g = size == 4 ? (double)fg : qg;
+        const double w = number(f, want + i), g = number(f, got + i);
         if (!(fabs(w - g) <= p->within)) {
             fail_msg("%s, case \"%s\", run %u, sample %u: %g, golden %g", p->node, p->name, p->runs, i / size, g, w);
         }
@@ -103,11 +145,19 @@ static void on_out(play_t *p, char *rest)
     compare(p, want, got, bytes);
 }
 
+static void serve(play_t *p)
+{
+    static tw_infer_t net;
+    net = (tw_infer_t){p, net_models, net_model, net_start, net_poll, net_cancel};
+    p->g.svc.ctx = p;
+    p->g.svc.run_script = run_script;
+    p->g.svc.infer = &net;
+}
+
 static void on_reset(play_t *p, tw_format_t in, tw_format_t out)
 {
     rig_prepare(&p->g, p->node, in, out);
-    p->g.svc.ctx = p;
-    p->g.svc.run_script = run_script;
+    serve(p);
     p->open = true;
 }
 
@@ -133,6 +183,50 @@ static void on_bytes_out(play_t *p, const char *hex)
                          k, got[i][k], want[k]);
             }
         }
+    }
+}
+
+/* Another number of arcs: all receive arcs have the one format, all transmit arcs the other. */
+static void on_arcs(play_t *p, const char *rest)
+{
+    unsigned rx, tx;
+    const tw_format_t in = p->g.fmt[0], out = p->g.fmt[p->g.reset.rx];
+    assert_int_equal(sscanf(rest, "%u %u", &rx, &tx), 2);
+    assert_true(rx + tx <= TW_MAX_NODE_ARCS);
+    rig_close(&p->g);
+    rig_prepare_arcs(&p->g, p->node, in, out, (uint8_t)rx, (uint8_t)tx);
+    serve(p);
+}
+
+/* Words of arc `rest[0]`: what a receive arc holds, or, after a RUN, what a transmit arc got. */
+static void on_arc_words(play_t *p, char *rest, bool out)
+{
+    static uint8_t want[SAMPLES_MAX * 4];
+    char *words = rest;
+    const unsigned arc = (unsigned)strtoul(rest, &words, 10);
+    assert_true(arc < p->g.reset.rx + (unsigned)p->g.reset.tx);
+    const uint32_t bytes = read_words(words, sample_bytes(&p->g.fmt[arc]), out ? want : p->arc[arc]);
+    if (out) {
+        assert_int_equal(bytes, p->arc_bytes[arc]);
+        compare(p, want, p->arc[arc], bytes);
+    } else {
+        p->arc_bytes[arc] = bytes;
+    }
+}
+
+/* All receive arcs are used up, all transmit arcs filled. */
+static void on_run(play_t *p, const char *rest)
+{
+    tw_xdm_t data[TW_MAX_NODE_ARCS];
+    const uint32_t room = (uint32_t)atoi(rest), arcs = (uint32_t)p->g.reset.rx + p->g.reset.tx;
+    for (uint32_t i = 0; i < arcs; i++) {
+        p->arc_bytes[i] = i < p->g.reset.rx ? p->arc_bytes[i] : room;
+        data[i] = (tw_xdm_t){p->arc[i], p->arc_bytes[i]};
+    }
+    p->runs++;
+    assert_int_equal(rig_command(&p->g, TW_CMD_RUN, 0, data), 0);
+    for (uint32_t i = 0; i < arcs; i++) {
+        assert_int_equal(data[i].bytes, p->arc_bytes[i]);
     }
 }
 
@@ -186,7 +280,7 @@ static void on_line(play_t *p, char *line)
     char *rest = line + strcspn(line, " \n");
     const size_t n = (size_t)(rest - line);
     rest += *rest == ' ';
-    uint8_t value[128], back[128];
+    uint8_t value[512], back[512];
     char *hex = rest + strcspn(rest, " \n");
     hex += *hex == ' ';
 #define IS(word) (n == strlen(word) && memcmp(line, word, n) == 0)
@@ -219,6 +313,12 @@ static void on_line(play_t *p, char *line)
         p->in_bytes = read_words(rest, sample_bytes(&p->g.fmt[0]), p->in);
     } else if (IS("out")) {
         on_out(p, rest);
+    } else if (IS("arcs")) {
+        on_arcs(p, rest);
+    } else if (IS("arc-in") || IS("arc-out")) {
+        on_arc_words(p, rest, IS("arc-out"));
+    } else if (IS("run")) {
+        on_run(p, rest);
     } else if (IS("also")) {
         on_also(p, rest);
     } else if (IS("picture")) {

@@ -308,6 +308,25 @@ static void bits_of_sigma_delta_and_pwm_have_the_mean_asked_for(void **state)
     }
 }
 
+/* 1200 Hz, frequency by bits, index 8000h, 300 Hz: so the public node description has it. */
+static void the_references_example_gives_900_and_1500_hz(void **state)
+{
+    (void)state;
+    const uint8_t all[] = {1, 0xFF, 0xFF, 0, 0, 0, 0, 0x96, 0x44, 0, 0, 1, 1, 0, 0x80, 0, 0, 0, 0, 0x96, 0x43};
+    for (uint8_t bit = 0; bit < 2; bit++) {
+        int16_t y[160];
+        rig_t g;
+        rig_open(&g, "modulator", format(TW_RAW_U1, 1, 8, 0), format(TW_RAW_S16, 1, 160, 48000), 0);
+        assert_int_equal(rig_set(&g, 256, all, sizeof all), TW_OK);
+        uint8_t bits = bit ? 0xFF : 0;
+        tw_xdm_t data[2] = {{&bits, 1}, {y, sizeof y}};
+        assert_int_equal(rig_command(&g, TW_CMD_RUN, 0, data), 0);
+        assert_int_equal(data[1].bytes, sizeof y);
+        assert_true(fabsf(rig_get_f32(&g, NOW) - (bit ? 900.0f : 1500.0f)) < 0.01f);
+        rig_close(&g);
+    }
+}
+
 /* ---- streams ------------------------------------------------------------------------------------------ */
 
 static void pieces_make_the_same_stream(void **state)
@@ -386,6 +405,7 @@ int main(void)
         cmocka_unit_test(white_is_flat_and_pink_falls_3_db_an_octave),
         cmocka_unit_test(noise_is_the_same_for_the_same_seed),
         cmocka_unit_test(bits_of_sigma_delta_and_pwm_have_the_mean_asked_for),
+        cmocka_unit_test(the_references_example_gives_900_and_1500_hz),
         cmocka_unit_test(pieces_make_the_same_stream),
         cmocka_unit_test(what_cannot_be_generated_is_refused),
     };

@@ -180,7 +180,7 @@ static void every_parameter_row_is_consistent(void **state)
             const tw_format_t f = rig_format(raws[r], 1, 0, 1);
             uint32_t count;
             const tw_param_desc_t *p = all[i]->params(&f, &count);
-            assert_true(count >= 1 && count <= 32);
+            assert_true(count >= 1 && count <= 64); /* TW_PARAM_ROWS_MAX */
             for (uint32_t k = 0; k < count; k++) {
                 const bool once = tw_param_bytes(all[i], &f, p[k].index) == p[k].count * tw_raw_bits(p[k].raw) / 8;
                 if (!once || !name_ok(p[k].name) || !(p[k].min <= p[k].dflt && p[k].dflt <= p[k].max) ||
@@ -197,9 +197,9 @@ static void every_parameter_row_is_consistent(void **state)
 static void defaults_are_what_a_fresh_node_reads(void **state)
 {
     (void)state;
-    const char *const names[] = {"amplifier", "filter", "detector"};
+    const char *const names[] = {"amplifier", "filter", "detector", "router", "mixer", "rescaler", "probe"};
     const tw_raw_t raws[] = {TW_RAW_S16, TW_RAW_FP32};
-    for (size_t i = 0; i < 6; i++) {
+    for (size_t i = 0; i < 2 * TW_COUNT(names); i++) {
         const tw_format_t f = rig_format(raws[i % 2], 1, 0, 1);
         rig_t g;
         rig_open(&g, names[i / 2], f, f, 0);
@@ -226,9 +226,9 @@ static void defaults_are_what_a_fresh_node_reads(void **state)
 static void what_is_set_is_read_back(void **state)
 {
     (void)state;
-    const char *const names[] = {"amplifier", "filter", "detector"};
+    const char *const names[] = {"amplifier", "filter", "detector", "router", "mixer", "rescaler", "probe"};
     const tw_raw_t raws[] = {TW_RAW_S16, TW_RAW_FP32};
-    for (size_t i = 0; i < 6; i++) {
+    for (size_t i = 0; i < 2 * TW_COUNT(names); i++) {
         const tw_format_t f = rig_format(raws[i % 2], 2, 0, 4);
         rig_t g;
         rig_open(&g, names[i / 2], f, f, 0);

@@ -657,6 +657,10 @@ static void an_arc_is_read_without_disturbing_it(void **state)
     assert_int_equal(st.raw, TW_RAW_S16);
     assert_int_equal(st.size, RIG_FRAME);
     assert_true(st.rate == 16000.0f);
+    assert_false(st.has_io);
+    const tunewire_v1_ArcRef in = {.arc = 0};
+    assert_int_equal(wire_call(w, TW_M_Arc_State, PB(ArcRef), &in, PB(ArcState), &st), 0);
+    assert_true(st.has_io && st.io.hwid == 0 && st.io.frames > 0);
 }
 
 static int arc_write(uint32_t arc, uint32_t bytes, bool partial, tunewire_v1_ArcAck *ack)

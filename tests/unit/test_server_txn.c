@@ -104,6 +104,47 @@ static void a_failing_third_set_fails_the_whole(void **state)
     assert_true(get_f32(w, AMP, GAIN_DB) == 0.0f);
 }
 
+/* The band-pass is stable at post_shift 0 and 1, but the second set of poles only at 0. */
+static tunewire_v1_ParamSet biquad0(int16_t a1, int16_t a2)
+{
+    tunewire_v1_ParamSet q = {.node = 0, .index = 3, .value = {.size = 10}};
+    tw_put_le16(q.value.bytes, 100);
+    tw_put_le16(q.value.bytes + 6, (uint16_t)a1);
+    tw_put_le16(q.value.bytes + 8, (uint16_t)a2);
+    return q;
+}
+
+static void values_that_are_wrong_together_are_refused_at_commit(void **state)
+{
+    (void)state;
+    tunewire_v1_TxnRep rep;
+    const tunewire_v1_ParamSet gain = set_f32(AMP, GAIN_DB, -5);
+    const tunewire_v1_ParamSet shift1 = {.node = 0, .index = 2, .value = {1, {1}}};
+    const tunewire_v1_ParamSet shift0 = {.node = 0, .index = 2, .value = {1, {0}}};
+    const tunewire_v1_ParamSet sharp = biquad0(0, -20000); /* pole radius 0.78, or 1.10 at post_shift 1 */
+    const tunewire_v1_PresetReq low_pass = {.node = 0, .preset = 2};
+    assert_int_equal(begin(w, NULL, &rep), 0);
+    assert_int_equal(param_set(w, &gain, NULL), 0);
+    assert_int_equal(param_set(w, &sharp, NULL), 0);
+    assert_int_equal(param_set(w, &shift1, NULL), 0);
+    assert_int_equal(end(w, TW_M_Txn_Commit, &rep), tunewire_v1_Code_OUT_OF_RANGE);
+    assert_int_equal(wire_status(w)->where, 3);
+    assert_int_equal(rep.first_error.where, 3);
+    assert_non_null(strstr(rep.first_error.text, "eq"));
+    assert_true(get_f32(w, AMP, GAIN_DB) == 0.0f); /* nothing was applied */
+    assert_int_equal(begin(w, NULL, &rep), 0);     /* a preset's values are known: post_shift 0 */
+    assert_int_equal(wire_call(w, TW_M_Param_Preset, PB(PresetReq), &low_pass, NULL, NULL), 0);
+    assert_int_equal(param_set(w, &sharp, NULL), 0);
+    assert_int_equal(end(w, TW_M_Txn_Commit, &rep), 0);
+    assert_int_equal(begin(w, NULL, &rep), 0); /* and what was committed counts for the next */
+    assert_int_equal(param_set(w, &shift1, NULL), 0);
+    assert_int_equal(end(w, TW_M_Txn_Commit, &rep), tunewire_v1_Code_OUT_OF_RANGE);
+    assert_int_equal(begin(w, NULL, &rep), 0);
+    assert_int_equal(param_set(w, &shift1, NULL), 0);
+    assert_int_equal(param_set(w, &shift0, NULL), 0); /* only the end of it is judged */
+    assert_int_equal(end(w, TW_M_Txn_Commit, &rep), 0);
+}
+
 static void what_cannot_be_staged_is_refused(void **state)
 {
     (void)state;
@@ -492,6 +533,7 @@ int main(void)
         T(what_is_staged_takes_effect_at_commit),
         T(a_thousand_sets_are_one_tick),
         T(a_failing_third_set_fails_the_whole),
+        T(values_that_are_wrong_together_are_refused_at_commit),
         T(what_cannot_be_staged_is_refused),
         T(a_lease_that_runs_out_drops_everything),
         T(one_client_at_a_time),

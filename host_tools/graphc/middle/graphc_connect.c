@@ -238,10 +238,10 @@ void g_connect(g_model_t *m)
 
 /* ---- what must be connected ----------------------------------------------------------- */
 
-/* A script node's one transmit arc is its lock: the compiler makes it. */
-static bool has_lock(const g_node_t *n)
+/* A script node's one transmit arc is its lock, and that of a type whose one may stay away: the compiler makes it. */
+bool g_has_lock(const g_node_t *n)
 {
-    return n->own_script != G_NONE && n->manifest->tx == 1;
+    return n->manifest->tx == 1 && (n->own_script != G_NONE || n->manifest->tx_min == 0);
 }
 
 /* Arcs of one kind in use. Only the last ones may stay away. */
@@ -271,7 +271,7 @@ static void check_node_connected(g_model_t *m, g_node_t *n)
 {
     const tw_node_manifest_t *x = n->manifest;
     n->rx = (uint8_t)used(m, n, false);
-    if (has_lock(n) && n->arcs[x->rx] == G_NONE) {
+    if (g_has_lock(n) && n->arcs[x->rx] == G_NONE) {
         n->tx = 1;
         return;
     }

@@ -409,24 +409,27 @@ static void serve_all(inserter_t *s)
     }
 }
 
-/* A lock arc has a format like any other; it never carries data, so one small format serves all. */
+/* A lock arc has a format like any other; it never carries data, so one small format serves all. A node with a receive
+ * arc has that one's: what looks at all formats of a node sees them agree. */
 static void add_lock_arc(g_model_t *m, uint32_t node)
 {
     g_node_t *n = &m->nodes[node];
     const g_format_t plain = {.pos = n->pos, .frame_bytes = 8, .raw = TW_RAW_U8, .channels = 1, .samples = 8};
-    const uint32_t format = g_format_like(m, &n->pos, &plain);
-    const g_end_t end = {.pos = n->pos, .type = n->type, .inst = n->inst, .format = format, .node = node};
+    const bool receives = n->rx > 0 && n->arcs[0] != G_NONE;
+    const uint32_t format = receives ? m->arcs[n->arcs[0]].to.format : g_format_like(m, &n->pos, &plain);
+    const uint32_t slot = n->manifest->rx;
+    const g_end_t end = {.pos = n->pos, .type = n->type, .inst = n->inst, .format = format, .node = node, .slot = slot};
     const g_arc_t lock = {.pos = n->pos,
                           .kind = G_ARC_NODES,
                           .io = G_NONE,
                           .from = end,
                           .to = end,
                           .lock = true,
-                          .vid = m->scripts[n->own_script].vid,
+                          .vid = n->own_script != G_NONE ? m->scripts[n->own_script].vid : (uint8_t)0,
                           .scope = n->scope,
                           .jitter = 1.0,
                           .script = G_NONE};
-    n->arcs[0] = format != G_NONE ? g_add_arc(m, &lock) : G_NONE;
+    n->arcs[slot] = format != G_NONE ? g_add_arc(m, &lock) : G_NONE;
 }
 
 /* Arcs in use stand without gaps, receive first; slots of the others are gone. */
@@ -437,6 +440,7 @@ static void close_gaps(g_model_t *m, g_node_t *n)
         const uint32_t slot = n->rx + k, arc = n->arcs[slot + gap];
         n->arcs[slot] = arc;
         m->arcs[arc].from.slot = slot;
+        m->arcs[arc].to.slot = m->arcs[arc].lock ? slot : m->arcs[arc].to.slot;
     }
 }
 
@@ -445,7 +449,7 @@ static void finish(g_model_t *m)
 {
     for (uint32_t i = 0; i < m->n_nodes; i++) {
         g_node_t *n = &m->nodes[i];
-        if (n->own_script != G_NONE && n->manifest->tx == 1 && n->arcs[n->manifest->rx] == G_NONE) {
+        if (g_has_lock(n) && n->arcs[n->manifest->rx] == G_NONE) {
             add_lock_arc(m, i);
         }
         close_gaps(m, n);

@@ -19,6 +19,8 @@ uint32_t g_port_of(const tw_node_manifest_t *x, uint32_t slot);
 void g_connect(g_model_t *m);
 /** After g_connect() without errors: what had to be connected and is not. */
 void g_check_connected(g_model_t *m);
+/** True where the compiler makes the one transmit arc a lock when the text connects none. */
+bool g_has_lock(const g_node_t *n);
 
 /**
  * Where two formats are different streams, so that a converter must stand between them.

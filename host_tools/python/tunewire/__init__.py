@@ -11,15 +11,16 @@ The messages come from the device itself (Session.Schema), so the package needs 
 runtime and no generated file. Everything is synchronous: there are no threads inside, and a Device
 belongs to one thread at a time. Failures are exceptions of tunewire.errors, all of them TunewireError.
 """
-from .arcs import Block, Feed, Recording
-from .device import Device, Node, Param, Transaction, connect
+from .arcs import Block, Capture, Feed, Probe, Recording
+from .device import Device, Node, Param, Shadow, Transaction, connect
 from .errors import (Aborted, AlreadyExists, BadValue, Busy, Cancelled, ChecksumError, ConnectionLost, DataLoss,
                      DeadlineExceeded, DeviceError, FailedPrecondition, InvalidArgument, NotFound, OutOfRange,
                      PermissionDenied, ProtocolError, ResourceExhausted, Timeout, TunewireError, Unauthenticated,
                      Unavailable, Unimplemented, UnknownName, VersionError)
 
 __all__ = [
-    "connect", "Device", "Node", "Param", "Transaction", "Block", "Feed", "Recording", "TunewireError", "DeviceError",
+    "connect", "Device", "Node", "Param", "Transaction", "Block", "Capture", "Feed",
+    "Probe", "Recording", "Shadow", "TunewireError", "DeviceError",
     "BadValue", "ConnectionLost", "ProtocolError", "Timeout", "UnknownName", "Aborted", "AlreadyExists", "Busy",
     "Cancelled", "ChecksumError", "DataLoss", "DeadlineExceeded", "FailedPrecondition", "InvalidArgument", "NotFound",
     "OutOfRange", "PermissionDenied", "ResourceExhausted", "Unauthenticated", "Unavailable", "Unimplemented",

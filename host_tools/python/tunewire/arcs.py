@@ -119,6 +119,85 @@ class Feed(Generic[Item]):
         self.close()
 
 
+class Capture:
+    """Samples of an arc around a trigger, complete.
+
+    `before` points come in front of the one with the trigger, which is sample `sample` since the probe was armed and
+    sample `tick_sample` of block `tick`. `missed` triggers so far found no memory free.
+    """
+    CAUSES = ("now", "level", "flow", "tick", "script", "host", "auto")
+
+    def __init__(self, head: Any, data: bytes) -> None:
+        self.number, self.points, self.before, self.every = head.capture, head.points, head.before, head.every
+        self.sample, self.tick, self.tick_sample, self.missed = head.sample, head.tick, head.tick_sample, head.missed
+        self.cause = self.CAUSES[head.cause] if head.cause < len(self.CAUSES) else str(head.cause)
+        self.raw, self.channels, self.kind = head.format & 0xFF, head.format >> 8 & 0xFF, head.format >> 16 & 0xFF
+        self.data = data
+
+    @property
+    def samples(self) -> array.array:
+        """The points as numbers: channels interleaved, for "minmax" pairs of smallest and largest."""
+        return samples_of(self.data, self.raw)
+
+    def __repr__(self) -> str:
+        return f"<capture {self.number}: {self.cause} at tick {self.tick}+{self.tick_sample}, {self.points} points>"
+
+
+class Probe:
+    """An armed probe. Iterate over its captures, or `read` one; `close` (or `with`) disarms it."""
+
+    def __init__(self, conn: Connection, feed: Feed[Any]) -> None:
+        self._conn, self._feed = conn, feed
+
+    @property
+    def number(self) -> int:
+        """What the device calls it."""
+        return self._feed._stream.number
+
+    def read(self) -> Optional[Capture]:
+        """The next whole capture; None when there will be no more, or the time is over."""
+        head, data = None, b""
+        while True:
+            piece = self._feed.read()
+            if piece is None:
+                return None
+            if piece.at == 0:
+                head, data = piece, b""
+            if head is None or piece.capture != head.capture:
+                continue
+            data += piece.data
+            width = samples_of(b"", piece.format & 0xFF).itemsize * (2 if piece.format >> 16 & 0xFF == 1 else 1)
+            if len(data) >= head.points * width * max(1, piece.format >> 8 & 0xFF):
+                return Capture(head, data)
+
+    def fire(self) -> None:
+        """Trigger now, or as soon as the part before the trigger is there."""
+        self._conn.call("Probe.Fire", self._conn.schema.ProbeRef(probe=self.number))
+
+    def state(self) -> Any:
+        """ProbeState: state, captures, sent, missed, segments, bytes."""
+        return self._conn.call("Probe.State", self._conn.schema.ProbeRef(probe=self.number))
+
+    def close(self) -> None:
+        """Disarm. May be called again."""
+        self._feed.close()
+
+    def __iter__(self) -> Iterator[Capture]:
+        try:
+            capture = self.read()
+            while capture is not None:
+                yield capture
+                capture = self.read()
+        finally:
+            self.close()
+
+    def __enter__(self) -> Probe:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+
 class Recording(NamedTuple):
     """What `Device.record` wrote; `dropped` arc frames are missing in the file."""
     path: str

@@ -12,7 +12,7 @@ import time
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union
 
 from . import schema
-from .arcs import LETTER, Block, Feed, Recording, WavFile, _NO_DEADLINE_S, decibels, samples_of
+from .arcs import LETTER, Block, Feed, Probe, Recording, WavFile, _NO_DEADLINE_S, decibels, samples_of
 from .connection import Connection, Stream
 from .errors import BadValue, ConnectionLost, DeviceError, Timeout, TunewireError, UnknownName, from_status
 from .frames import crc32c
@@ -23,6 +23,10 @@ READ_ONLY = 1
 KIND_GRAPH, KIND_SCRIPT, KIND_RAW = 1, 4, 8
 MODES = {"raw": 0, "minmax": 1, "rms": 2, "last": 3}
 CARRY = {"none": 0, "state": 1, "params": 2}
+TRIGGERS = {"now": 0, "level": 1, "flow": 2, "tick": 3, "script": 4, "host": 5}
+EDGES = {"rising": 0, "falling": 1, "enter": 2, "leave": 3}
+POINTS = {"raw": 0, "minmax": 1, "rms": 2}
+PROBE_MODES = {"single": 0, "repeat": 1, "auto": 2}
 CONTROLS = {"start": 0, "stop": 1, "step": 2, "reset": 3, "warm": 4}
 Progress = Optional[Callable[[int, int], None]]
 Source = Union[str, "os.PathLike[str]", bytes, bytearray]
@@ -173,6 +177,53 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<node {self.index} {self.name} ({self.type}): {', '.join(self.params)}>"
+
+
+class Shadow:
+    """Other parameters of a node, tried on its input beside it. With `with`, dropped at the end unless promoted."""
+
+    def __init__(self, device: Device, node: Node, skip: int = 0) -> None:
+        self.device, self.node = device, node
+        info = device.conn.call("Shadow.Start", device.conn.schema.ShadowReq(node=node.index, skip=skip))
+        self.number, self.bytes, self.version = info.shadow, info.bytes, info.version
+
+    def set(self, name: Union[str, int], value: Any) -> None:
+        """Set one candidate value."""
+        c, p = self.device.conn, self.node.param(name)
+        request = c.schema.ShadowSet(shadow=self.number, index=p.index, type=p.type, value=p.encode(value))
+        c.call("Shadow.Set", request)
+
+    def metrics(self, restart: bool = False) -> Any:
+        """ShadowMetrics so far: samples, diff_rms, diff_max, node_rms, shadow_rms, correlation, ..."""
+        c = self.device.conn
+        return c.call("Shadow.Metrics", c.schema.ShadowRef(shadow=self.number, restart=restart))
+
+    def promote(self, check: bool = True) -> int:
+        """Set the node to the candidate values, all in one block; returns its tick.
+
+        check  refuse when somebody else changed the node meanwhile
+        """
+        c = self.device.conn
+        request = c.schema.ShadowRef(shadow=self.number, expect_version=self.version if check else 0)
+        tick: int = c.call("Shadow.Promote", request).applied_tick
+        self.number = 0
+        return tick
+
+    def drop(self) -> None:
+        """Forget the shadow. May be called again."""
+        c, number = self.device.conn, self.number
+        self.number = 0
+        if number:
+            try:
+                c.call("Shadow.Drop", c.schema.ShadowRef(shadow=number))
+            except DeviceError:
+                pass  # its graph went, and it with it
+
+    def __enter__(self) -> Shadow:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.drop()
 
 
 class Transaction:
@@ -465,6 +516,39 @@ class Device:
         for block in self.subscribe(info.arc, seconds, mode="rms"):
             total, n = total + sum(v * v for v in block.samples), n + len(block.samples)
         return decibels((total / n) ** 0.5 if n else 0.0, info.raw)
+
+    def probe(self, arc: Union[str, int], trigger: str = "now", pre: float = 0.01, post: float = 0.05,
+              mode: str = "single", edge: str = "rising", low: float = 0.0, high: float = 0.0, hysteresis: float = 0.0,
+              magnitude: bool = False, channel: int = 0, tick: int = 0, script: int = 0, flow: int = 0,
+              points: str = "raw", every: int = 1, hold_off: float = 0.0, auto_after: float = 0.5,
+              max_bytes_per_s: int = 0, seconds: Optional[float] = None) -> Probe:
+        """Capture samples of an arc before and after a trigger; times in seconds, of samples where there is no rate.
+
+        trigger  "now", "level" (with edge, low, high, in the arc's unit), "flow", "tick", "script" or "host" (fire())
+        """
+        c, s, info = self.conn, self.conn.schema, self.arc(arc)
+        rate = info.rate or 1.0
+        stream = c.call("Probe.Arm", s.ProbeReq(
+            arc=info.arc, trigger=TRIGGERS[trigger], mode=PROBE_MODES[mode], edge=EDGES[edge], channel=channel, low=low,
+            high=high, hysteresis=hysteresis, magnitude=magnitude, flow=flow, tick=tick, script=script,
+            points=POINTS[points], every=every, pre=round(pre * rate), post=round(post * rate),
+            hold_off=round(hold_off * rate), auto_after=round(auto_after * rate), max_bytes_per_s=max_bytes_per_s))
+
+        def stop(open_stream: Stream) -> None:
+            c.call("Probe.Disarm", s.ProbeRef(probe=open_stream.number))
+        wait = _NO_DEADLINE_S if seconds is None else c.timeout
+        return Probe(c, Feed(c, stream, lambda data: schema.parse(s.ProbeBlock(), data), stop, seconds, None, wait))
+
+    def shadow(self, node: Union[str, int], values: Mapping[Union[str, int], Any], skip: int = 0) -> Shadow:
+        """Try parameters {name: value} on a double of a node: `metrics`, then `promote` or `drop`."""
+        shadow = Shadow(self, self[node], skip)
+        try:
+            for name, value in values.items():
+                shadow.set(name, value)
+        except BaseException:
+            shadow.drop()
+            raise
+        return shadow
 
     def record(self, path: str, arc: Union[str, int], seconds: float) -> Recording:
         """Write an arc's samples to a WAV file for a time of the stream; says what was lost on the way."""

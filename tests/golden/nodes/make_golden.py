@@ -12,6 +12,10 @@ Format of a file, one item a line, '#' starts a comment:
   also <rate> <ts> <ts size> <unit>  ...  more about both formats (default 16000 0 0 0), before the preset
   picture <w> <h> <w> <h>                both formats are pictures of these sizes, before the preset
   set <index> <hex bytes>                a SET, as on the wire; must be accepted
+  arcs <rx> <tx>                         as many arcs of these formats, before the preset
+  arc-in <arc> <hex words>               what a receive arc holds in the next `run`
+  run <bytes>                            a RUN with this room on each transmit arc; uses and fills all arcs
+  arc-out <arc> <hex words>              what a transmit arc got in it
   in / out <hex words>                   a RUN: samples in memory order, 4 (S16) or 8 (FP32) digits
   bytes-in / bytes-out <hex>             a RUN: as in memory, the same on every output, to the byte
   within <x>                             out may differ by this much from here on [LSB, or absolute]
@@ -421,6 +425,20 @@ def ima_blocks(chans, block):
     return data, back
 
 
+def cvsd(x):
+    """Bits from the low end, and what comes back."""
+    estimate, slope, last, bits, back = 0, 10 * 1024, [0, 0, 0, 0], [], []
+    for v in x:
+        bit = int(v * 1024 >= estimate)
+        last = last[1:] + [bit]
+        slope = min(slope + 10240, 1280 * 1024) if sum(last) in (0, 4) else max(slope - slope // 1024, 10240)
+        y = max(-32767 * 1024, min(32767 * 1024, estimate + slope if bit else estimate - slope))
+        estimate = y - y // 32
+        bits.append(bit)
+        back.append((estimate + 512) // 1024)
+    return bytes(sum(bits[k + i] << i for i in range(8)) for k in range(0, len(bits), 8)), back
+
+
 def speech(rnd, n, pitch):
     """Something like it: pulses through two formants, loud and soft by turns, with some breath."""
     y, a, b = [], [0.0, 0.0], [0.0, 0.0]
@@ -448,11 +466,11 @@ def ima_files():
     enc, dec = File("compressor"), File("decompressor")
     rnd = noise(9)
 
-    def case(name, fmt, coded, preset, pcm, data, back):
+    def case(name, fmt, coded, preset, pcm, data, back, preset_back=None):
         for f, x, y in ((enc, pcm, data), (dec, data, back)):
             f.add("case", name)
             f.add("formats", *((*fmt, *coded) if f is enc else (*coded, *fmt)))
-            f.add("preset", preset)
+            f.add("preset", preset_back if f is dec and preset_back else preset)
             f.add("bytes-in", x.hex())
             f.add("bytes-out", y.hex())
 
@@ -465,6 +483,8 @@ def ima_files():
     signals = {"random words": [int(32767 * next(rnd)) for _ in range(2000)], "speech": speech(rnd, 4000, 71),
                "ends of the range": whole, "silence": [0] * 64}
     for name, x in signals.items():
+        data, back = cvsd(x)
+        case("CVSD, %s" % name, ("S16", 1, 0, 16), ("U8", 1, 0, 2), 3, pack([x], 16, 0), data, pack([back], 16, 0), 4)
         data, back = ima_stream([x])
         check_with_audioop(x, data, back[0])
         case(name, ("S16", 1, 0, 16), ("U8", 1, 0, 4), 1, pack([x], 16, 0), data, pack(back, 16, 0))
@@ -578,6 +598,107 @@ def modulator_file():
     f.write()
 
 
+# ---- resampler ------------------------------------------------------------------------
+def prototype(u, low, half):
+    """g of resample.h at u input samples from its centre, not scaled."""
+    return np.sinc(2 * 0.45 * low * u) * np.i0(10.06 * np.sqrt(np.maximum(0, 1 - (u / half) ** 2)))
+
+
+def resample(x, n, up, down):
+    """n outputs for a signal that begins after silence, in double precision."""
+    low = min(1, up / down)
+    half = math.ceil(32 / low)
+    past = np.concatenate([np.zeros(2 * half - 1), x])
+    y = []
+    for q in range(0, n * down, down):
+        g = prototype(np.arange(2 * half) + q % up / up - half, low, half)
+        y.append(float(np.dot(g, past[q // up:q // up + 2 * half][::-1]) / g.sum()))
+    return y
+
+
+def check_with_scipy(x, y, up, down):
+    """The same filter in another's hands, where the delay is a whole number of outputs."""
+    try:
+        from scipy.signal import resample_poly
+    except ImportError:
+        return
+    low = min(1, up / down)
+    half = math.ceil(32 / low)
+    h = prototype(np.arange(-half * up, half * up + 1) / up, low, half)
+    other = resample_poly(x, up, down, window=h / h.sum())
+    late = half * up // down
+    assert np.abs(np.array(y[late:]) - other[:len(y) - late]).max() < 2e-5
+
+
+def resampler_file():
+    f = File("resampler")
+    rnd = noise(14)
+    for name, up, down, rates, n, m in (("16 to 48 kHz", 3, 1, (16000, 48000), 80, 240),
+                                        ("48 to 16 kHz", 1, 3, (48000, 16000), 240, 80),
+                                        ("48 to 44.1 kHz", 147, 160, (48000, 44100), 160, 147)):
+        for raw in ("FP32", "S16"):
+            f.add("case", "%s, %s" % (name, raw))
+            f.add("formats", raw, 1, 0, n, raw, 1, 0, m)
+            f.add("also", rates[0], 0, 0, 0, rates[1], 0, 0, 0)
+            f.add("preset", 0)
+            f.add("within", "1.01" if raw == "S16" else "2e-6")
+            x = [0.6 * next(rnd) for _ in range(3 * n)]
+            x = [float(F(v)) if raw == "FP32" else round(v * 32768) / 32768 for v in x]
+            y = resample(np.array(x), 3 * m, up, down)
+            if math.ceil(32 / min(1, up / down)) * up % down == 0:
+                check_with_scipy(x, y, up, down)
+            for k in range(3):
+                one = 1 if raw == "FP32" else 32768
+                a, b = x[k * n:k * n + n], y[k * m:k * m + m]
+                f.run(raw, [one * v for v in a], [v if one == 1 else round(one * v) for v in b], raw)
+    f.write()
+
+
+# ---- demodulator ----------------------------------------------------------------------
+def uart(data):
+    bits = [1] * 20
+    for byte in data:
+        bits += [0] + [byte >> i & 1 for i in range(8)] + [1]
+    return bits + [1] * 4
+
+
+def line_of(kind, bits, per_bit, rate):
+    """The voltage of each sample, made from the bits' times."""
+    x, turns = [], 0.0
+    for k in range(int(len(bits) * per_bit)):
+        bit = bits[int(k / per_bit)]
+        if kind == "level":
+            x.append(0.3 if bit else -0.3)
+        elif kind == "keyed":
+            x.append(0.5 * math.sin(2 * math.pi * 38000 / rate * k) if bit else 0.0)
+        else:
+            x.append(0.25 * math.sin(2 * math.pi * turns))
+            turns += (1200 if bit else 2200) / rate
+    return [round(32767 * v) for v in x]
+
+
+def demodulator_file():
+    f = File("demodulator")
+    text = b"Tunewire 0x55\xaa\x00\xff"
+    remote = [0, 1] * 4 + [1, 1, 0, 0, 0, 1, 0, 1, 1, 1, 0, 1, 0, 0]
+    for name, preset, kind, bits, rate, baud, out in (
+            ("UART at 9600 over an ADC", 1, "level", uart(text), 96000, 9600, text),
+            ("Bell 202", 3, "shifted", uart(text), 48000, 1200, text),
+            ("infrared bits", 2, "keyed", remote + [0, 0], 192000, 1e6 / 560, bytes(remote[1:] + [0]))):
+        x = line_of(kind, bits, rate / baud, rate)
+        f.add("case", name)
+        f.add("formats", "S16", 1, 0, 1, "U8", 1, 0, 1)
+        f.add("also", rate, 0, 0, 0, 0, 0, 0, 0)
+        f.add("preset", preset)
+        f.add("bytes-in", struct.pack("<%dh" % len(x), *x).hex())
+        f.add("bytes-out", out.hex())
+    f.write()
+
+
+ima_files()
+modulator_file()
+demodulator_file()
+resampler_file()
 # ---- features ------------------------------------------------------------------
 def hann(n):
     return 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(n) / n)
@@ -731,16 +852,8 @@ def detector2d_file():
     f.write()
 
 
-filter_file()
-amplifier_file()
-detector_file()
-script_file()
-converter_file()
-split_file()
-analysis_file()
-mfcc_file()
-noise_suppression_file()
-filter2d_file()
-detector2d_file()
-ima_files()
-modulator_file()
+if __name__ == "__main__":
+    for make in (filter_file, amplifier_file, detector_file, script_file, converter_file, split_file, analysis_file,
+                 mfcc_file, noise_suppression_file, filter2d_file, detector2d_file, ima_files, modulator_file,
+                 demodulator_file, resampler_file):
+        make()
