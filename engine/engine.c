@@ -146,21 +146,13 @@ static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t 
 {
     tw_arena_t arena = {.base = s->mem, .size = e->cfg.graph_bytes};
     TW_TRY(tw_graph_check(image, bytes, e->cfg.board, &arena, fault));
-    const uint8_t *img = image;
-    if (!in_place) {
-        uint8_t *copy = tw_arena_take(&arena, bytes, TW_IMG_ALIGN);
-        if (copy == NULL) {
-            *fault = (tw_fault_t){.err = TW_E_NOMEM, .at = bytes - e->cfg.graph_bytes};
-            return TW_E_NOMEM;
-        }
-        memcpy(copy, image, bytes);
-        img = copy;
-    }
+    tw_graph_image_t parts;
+    TW_TRY(tw_graph_place(image, bytes, in_place, &arena, &parts, fault));
     /* No callbacks while the control thread runs the nodes: the event ring is the engine's. */
     fade_init(&s->side, &e->e.rec_board);
-    const tw_graph_env_t env = {.port = e->cfg.port, .board = &s->side.board};
-    TW_TRY(take_marks(s, tw_bits(tw_img_word(img, 0, TW_W_COUNTS), TW_W12_NODES), &arena, fault));
-    TW_TRY(tw_graph_load(&s->graph, img, &env, &arena, fault));
+    const tw_graph_env_t env = {.port = e->cfg.port, .board = &s->side.board, .image = parts};
+    TW_TRY(take_marks(s, tw_bits(tw_img_word(image, 0, TW_W_COUNTS), TW_W12_NODES), &arena, fault));
+    TW_TRY(tw_graph_load(&s->graph, parts.rest, &env, &arena, fault));
     TW_TRY(share(e, s, &arena, fault));
     s->value_bytes = largest_value(&s->graph);
     s->value = tw_arena_take(&arena, 2 * (size_t)s->value_bytes, 8);

@@ -56,7 +56,8 @@ typedef enum tw_graph_state { TW_GRAPH_EMPTY = 0, TW_GRAPH_STOPPED = 1, TW_GRAPH
 /**
  * Verify an image completely and prime it in the spare slot: memory placed, nodes RESET, boot
  * parameters set, scripts verified. The running graph is not touched.
- * @param in_place  image stays where it is (flash) and outlives the graph; otherwise it is copied
+ * @param in_place  image stays where it is (flash) and outlives the graph: its graph_location says what of it is
+ *                  copied to RAM all the same (tw_graph_place()); false: all of it is
  * @return TW_OK: the slot waits for tw_engine_put_swap() or tw_engine_unprime()
  *         TW_E_BUSY: the spare slot still waits for the engine to leave it (one block, or a fade)
  *         TW_E_UNCONFIRMED: the spare slot holds the graph an unconfirmed swap would go back to
@@ -73,6 +74,7 @@ typedef struct tw_engine_info {
     uint32_t nodes, arcs, ios, scripts;
     uint32_t crc;           /* header CRC of the image: its identity */
     uint32_t uid;           /* word 5 of the image */
+    uint32_t image_ram;     /* [bytes] of the slot that hold parts of the image, as its graph_location says */
     uint64_t tick;          /* next block to run */
     uint32_t load_permille; /* engine time of recent blocks / block period */
     uint32_t late_blocks;   /* blocks started late (port reports them, tw_engine_late()) */

@@ -65,6 +65,7 @@ void tw_engine_info(tw_engine_t *e, tw_engine_info_t *out)
     out->scripts = g->n_scripts;
     out->crc = tw_img_word(g->img, 0, TW_W_HEADER_CRC);
     out->uid = tw_img_word(g->img, 0, TW_W_UID);
+    out->image_ram = g->env.image.ram;
     out->load_permille = permille(e, g, tw_gauge_get(&g->load_cycles));
     out->last_error = (tw_err_t) - (int32_t)tw_gauge_get(&g->last_error);
     uint32_t n = 0;

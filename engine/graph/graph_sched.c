@@ -82,8 +82,8 @@ void tw_graph_bind(tw_graph_t *g, uint32_t node)
 static uint8_t key_of(const tw_graph_t *g, const tw_graph_node_t *n)
 {
     static const uint8_t rank[4] = {1, 0, 1, 2};
-    const uint32_t rtos = tw_bits(tw_img_word(g->img, n->record, 0), TW_N0_RTOS);
-    return (uint8_t)(16u * rank[rtos] + 15u - tw_bits(tw_img_word(g->img, n->record, 1), TW_N1_PRIORITY));
+    const uint32_t rtos = tw_bits(tw_img_word(g->env.image.nodes, n->record, 0), TW_N0_RTOS);
+    return (uint8_t)(16u * rank[rtos] + 15u - tw_bits(tw_img_word(g->env.image.nodes, n->record, 1), TW_N1_PRIORITY));
 }
 
 /* Places by key, then by number: counted, so the schedule of any graph is made in two looks at its nodes. */
