@@ -13,8 +13,7 @@ static bool cfg_ok(const tw_engine_cfg_t *cfg)
     return cfg->port != NULL && cfg->board != NULL && power_of_two(cfg->queue_bytes, 256, TW_WORD_POS_MASK / 2 + 1) &&
            power_of_two(cfg->timed_bytes, 256, 1u << 30) && power_of_two(cfg->reply_bytes, 1024, 1u << 30) &&
            cfg->undo_bytes < 1u << 30 && cfg->shadow_bytes < 1u << 30 && cfg->threads <= TW_MAX_INSTANCES &&
-           cfg->graph_bytes >= 256 &&
-           cfg->graph_bytes < UINT32_MAX / 2;
+           cfg->graph_bytes >= 256 && cfg->graph_bytes < UINT32_MAX / 2;
 }
 
 static size_t up(size_t n)
