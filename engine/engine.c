@@ -97,7 +97,7 @@ void engine_reclaim(tw_engine_t *e)
     if (!engine_settled(e) || tw_bits(where, WHERE_FADING) != 0) {
         return;
     }
-    const int kept = (int)tw_bits(where, WHERE_KEPT) - 1;
+    const int kept = engine_kept(e);
     for (int i = 0; i < 2; i++) {
         slot_t *s = &e->slots[i];
         if (s->live && i != kept && i != e->c.view && i != e->c.primed && i != e->c.group_primed) {
@@ -192,6 +192,7 @@ tw_err_t tw_engine_prime(tw_engine_t *e, const uint8_t *image, uint32_t bytes, b
     const int spare = e->c.view == 0 ? 1 : 0;
     slot_t *s = &e->slots[spare];
     leave_slot(s);
+    e->c.kept_gone = true;
     const tw_err_t err = build(e, s, image, bytes, in_place, fault);
     if (err == TW_OK) {
         s->live = true;

@@ -416,7 +416,7 @@ void tw_swap_done(tw_server_t *s, const tw_engine_reply_t *r)
     tw_engine_info(s->e, &info);
     s->have_graph = info.state != TW_GRAPH_EMPTY;
     log_swap(s, r);
-    if (r->err == TW_OK) {
+    if (r->err == TW_OK || r->err == TW_E_GENERATION) { /* or the engine went back by itself just before */
         tw_subs_graph_changed(s);
         tw_armed_graph_changed(s);
         tw_doubles_graph_changed(s);

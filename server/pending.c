@@ -103,6 +103,7 @@ static void look_at_guard(tw_server_t *s)
     if (kind == TW_WAITS_SWAP) {
         tw_subs_graph_changed(s);
         tw_armed_graph_changed(s);
+        tw_doubles_graph_changed(s);
     }
 }
 
