@@ -283,7 +283,8 @@ tw_err_t tw_engine_put_shadow_param(tw_engine_t *e, uint32_t token, uint32_t sha
                                     const uint8_t *value, uint32_t bytes);
 /** Reply data: a tw_shadow_sums_t. @param restart  count anew from here */
 tw_err_t tw_engine_put_shadow_read(tw_engine_t *e, uint32_t token, uint32_t shadow, bool restart);
-/** Its number is free once the engine has it: publish the group. @return SHADOW_NONE, also when it was dropped before */
+/** Its number is free once the engine has it: publish the group. @return SHADOW_NONE, also when it was dropped before
+ */
 tw_err_t tw_engine_put_shadow_drop(tw_engine_t *e, uint32_t token, uint32_t shadow);
 /** Largest piece of the pool that is free [bytes]. A swap, rollback or unload frees all shadows. */
 uint32_t tw_engine_shadow_room(tw_engine_t *e);

@@ -262,8 +262,13 @@ static void probe(void)
         tw_ring_init(&p->ring, m.probes[i].mem, 2048);
     } else {
         uint32_t missing;
-        const tw_capture_cfg_t cfg = {.raw = TW_RAW_S16, .channels = 1, .samples = 4, .mode = TW_CAPTURE_REPEAT,
-                                      .cause = dice(2) ? TW_CAUSE_SCRIPT : TW_CAUSE_NOW, .pre = 8, .post = 8};
+        const tw_capture_cfg_t cfg = {.raw = TW_RAW_S16,
+                                      .channels = 1,
+                                      .samples = 4,
+                                      .mode = TW_CAPTURE_REPEAT,
+                                      .cause = dice(2) ? TW_CAUSE_SCRIPT : TW_CAUSE_NOW,
+                                      .pre = 8,
+                                      .post = 8};
         p->capture = (tw_capture_t *)(void *)(p + 1);
         assert_int_equal(tw_capture_init(p->capture, &cfg, m.probes[i].mem, 2048, &missing), TW_OK);
     }
@@ -314,7 +319,8 @@ static void arm(void)
 static void confirm(void)
 {
     const uint32_t id = 1 + dice(2);
-    (void)used(dice(2) ? tw_engine_put_confirm(rig.engine, token(), id) : tw_engine_put_revert(rig.engine, token(), id));
+    (void)used(dice(2) ? tw_engine_put_confirm(rig.engine, token(), id)
+                       : tw_engine_put_revert(rig.engine, token(), id));
 }
 
 static void at_a_tick(void)
@@ -387,7 +393,9 @@ static void load(void)
         look();
         return;
     }
-    const tw_swap_t how = {.start = dice(4) != 0, .confirm = dice(3) == 0, .carry = (tw_carry_t)dice(3),
+    const tw_swap_t how = {.start = dice(4) != 0,
+                           .confirm = dice(3) == 0,
+                           .carry = (tw_carry_t)dice(3),
                            .fade_us = dice(2) ? 0 : 1000 * dice(12)};
     if (!used(tw_engine_put_swap_to(rig.engine, token(), &how, &fault))) {
         tw_engine_unprime(rig.engine);
@@ -448,10 +456,10 @@ static void unload(void)
 
 static void any_command(void)
 {
-    static void (*const all[])(void) = {set_param, set_param, preset, read_back, control, script, run_script,
-                                        script_off, arc_read, arc_write, probe, shadow, shadow, arm, confirm,
-                                        at_a_tick, withdraw, tick_some, tick_some, tick_some, load, load, back,
-                                        keep, unload};
+    static void (*const all[])(void) = {set_param,  set_param, preset,    read_back, control,   script,    run_script,
+                                        script_off, arc_read,  arc_write, probe,     shadow,    shadow,    arm,
+                                        confirm,    at_a_tick, withdraw,  tick_some, tick_some, tick_some, load,
+                                        load,       back,      keep,      unload};
     all[dice(TW_COUNT(all))]();
     if (open_group() && dice(3) != 0) {
         end_group();
