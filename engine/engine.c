@@ -93,14 +93,19 @@ static void leave_slot(slot_t *s)
 void engine_reclaim(tw_engine_t *e)
 {
     engine_sync(e);
-    const uint32_t where = atomic_load_explicit(&e->where, memory_order_acquire);
-    if (!engine_settled(e) || tw_bits(where, WHERE_FADING) != 0) {
+    if (!engine_settled(e)) {
         return;
     }
-    const int kept = engine_kept(e);
+    /* Looked at once and after the last move: what the engine still takes back by itself stays among these two. */
+    const uint32_t where = atomic_load_explicit(&e->where, memory_order_acquire);
+    const int now = (int)tw_bits(where, WHERE_CURRENT) - 1;
+    const int kept = e->c.kept_gone ? NO_SLOT : (int)tw_bits(where, WHERE_KEPT) - 1;
+    if (tw_bits(where, WHERE_FADING) != 0) {
+        return;
+    }
     for (int i = 0; i < 2; i++) {
         slot_t *s = &e->slots[i];
-        if (s->live && i != kept && i != e->c.view && i != e->c.primed && i != e->c.group_primed) {
+        if (s->live && i != now && i != kept && i != e->c.view && i != e->c.primed && i != e->c.group_primed) {
             leave_slot(s);
         }
     }
