@@ -158,7 +158,7 @@ static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t 
     }
     /* No callbacks while the control thread runs the nodes: the event ring is the engine's. */
     fade_init(&s->side, &e->e.rec_board);
-    const tw_graph_env_t env = {.port = e->cfg.port, .board = &s->side.board};
+    const tw_graph_env_t env = {.port = e->cfg.port, .board = &s->side.board, .infer = e->cfg.infer};
     TW_TRY(take_marks(s, tw_bits(tw_img_word(img, 0, TW_W_COUNTS), TW_W12_NODES), &arena, fault));
     TW_TRY(tw_graph_load(&s->graph, img, &env, &arena, fault));
     TW_TRY(share(e, s, &arena, fault));

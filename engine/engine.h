@@ -39,6 +39,8 @@ typedef struct tw_engine_cfg {
     uint32_t shadow_bytes; /* pool of the shadows, 0 = none; multiple of 64 */
     uint32_t threads;      /* instances that share a graph, at most TW_MAX_INSTANCES; 0 = 1, the engine's thread alone.
                               The board's processors are dealt out among them in turn */
+    const tw_infer_t *infer; /* networks nodes may run, NULL none; called from the engine's thread, and from the control
+                                thread while a graph is primed (describe, n_models) */
 } tw_engine_cfg_t;
 
 /** Memory tw_engine_init() takes for this configuration [bytes], alignment 64. */

@@ -576,6 +576,8 @@ typedef struct tw_param_ref {
     uint32_t bytes;
 } tw_param_ref_t;
 void tw_param_text(tw_server_t *s, const tw_param_ref_t *q, const tw_fault_t *fault, char *buf, size_t cap);
+/** Values of the open group, each fine alone, as they will be with their node's others. @return as *st says; *node */
+tw_err_t tw_values_together(tw_server_t *s, uint32_t *node, tunewire_v1_Status *st);
 
 /* handlers_param.c */
 /** The node of that number; false: the call was answered. */

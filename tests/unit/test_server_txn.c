@@ -145,6 +145,28 @@ static void values_that_are_wrong_together_are_refused_at_commit(void **state)
     assert_int_equal(end(w, TW_M_Txn_Commit, &rep), 0);
 }
 
+static void a_lone_value_is_judged_beside_the_others(void **state)
+{
+    (void)state;
+    tunewire_v1_ParamSet shift1 = {.node = 0, .index = 2, .value = {1, {1}}};
+    const tunewire_v1_ParamSet sharp = biquad0(0, -20000), mild = biquad0(0, -10000);
+    const tunewire_v1_PresetReq low_pass = {.node = 0, .preset = 2}; /* post_shift 0 */
+    tunewire_v1_ParamAck was, now;
+    assert_int_equal(wire_call(w, TW_M_Param_Preset, PB(PresetReq), &low_pass, NULL, NULL), 0);
+    assert_int_equal(param_set(w, &sharp, &was), 0);
+    for (unsigned readback = 0; readback < 2; readback++) { /* and nothing is left of it */
+        shift1.readback = readback != 0;
+        assert_int_equal(param_set(w, &shift1, NULL), tunewire_v1_Code_OUT_OF_RANGE);
+        assert_int_equal(wire_status(w)->detail, -TW_E_PARAM_UNSTABLE);
+        assert_int_equal(wire_status(w)->where, 3);
+        assert_non_null(strstr(wire_status(w)->text, "eq: parameter 3, together with its others"));
+    }
+    assert_int_equal(param_set(w, &mild, &now), 0);
+    assert_int_equal(now.version, was.version + 1);
+    assert_int_equal(param_set(w, &shift1, NULL), 0);
+    assert_int_equal(param_set(w, &sharp, NULL), tunewire_v1_Code_OUT_OF_RANGE);
+}
+
 static void what_cannot_be_staged_is_refused(void **state)
 {
     (void)state;
@@ -534,6 +556,7 @@ int main(void)
         T(a_thousand_sets_are_one_tick),
         T(a_failing_third_set_fails_the_whole),
         T(values_that_are_wrong_together_are_refused_at_commit),
+        T(a_lone_value_is_judged_beside_the_others),
         T(what_cannot_be_staged_is_refused),
         T(a_lease_that_runs_out_drops_everything),
         T(one_client_at_a_time),
