@@ -107,6 +107,9 @@ static tw_err_t put_op(tw_server_t *s, const tw_op_t *op, const uint8_t *value)
         return tw_engine_put_param(s->e, 0, op->target, op->index, value, op->bytes);
     case TW_OP_PRESET:
         return tw_engine_put_preset(s->e, 0, op->target, op->index);
+    case TW_OP_IO:
+        return tw_engine_put_io(s->e, 0, op->target,
+                                (const uint32_t[]){tw_get_le32(value), tw_get_le32(value + 4), tw_get_le32(value + 8)});
     case TW_OP_SCRIPT:
         return tw_engine_put_script(s->e, 0, op->target, value, op->index,
                                     op->bytes > op->index ? op->bytes - tw_round_up(op->index, 4) : 0);
@@ -265,7 +268,7 @@ static tw_err_t put_all(tw_server_t *s)
 static tw_err_t blame(tw_server_t *s, const tw_op_t *op, const uint8_t *value)
 {
     (void)value;
-    if (op->kind != TW_OP_SCRIPT && op->target == s->txn.blamed) {
+    if (op->kind <= TW_OP_PRESET && op->target == s->txn.blamed) {
         s->txn.failed_op = op->number;
     }
     return TW_OK;
