@@ -209,9 +209,8 @@ tw_err_t tw_engine_check_param(tw_engine_t *e, uint32_t node, uint32_t index, ui
 /* Nothing that replaces a script, or may put an old one back, is under way: what is installed says all. */
 static bool scripts_settled(tw_engine_t *e)
 {
-    const uint32_t where = atomic_load_explicit(&e->where, memory_order_acquire);
-    return tw_bits(where, WHERE_ARMED) != TW_WAITS_VALUES && e->c.put == e->c.start &&
-           atomic_load_explicit(&e->scripts_done, memory_order_acquire) == e->c.scripts;
+    return atomic_load_explicit(&e->scripts_done, memory_order_acquire) == e->c.scripts && e->c.put == e->c.start &&
+           tw_bits(atomic_load_explicit(&e->where, memory_order_acquire), WHERE_ARMED) != TW_WAITS_VALUES;
 }
 
 tw_err_t tw_engine_check_script(tw_engine_t *e, uint32_t script, const uint8_t *code, uint32_t code_bytes,

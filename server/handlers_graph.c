@@ -19,6 +19,7 @@ bool tw_graph_ok(tw_call_t *c, uint32_t graph)
 
 bool tw_graph_settled(tw_call_t *c)
 {
+    tw_graph_look(c->s);
     if (c->s->swap_token == 0) {
         return true;
     }
@@ -416,7 +417,18 @@ void tw_swap_done(tw_server_t *s, const tw_engine_reply_t *r)
     tw_engine_info(s->e, &info);
     s->have_graph = info.state != TW_GRAPH_EMPTY;
     log_swap(s, r);
-    if (r->err == TW_OK) {
+    tw_graph_look(s);
+}
+
+void tw_graph_look(tw_server_t *s)
+{
+    tw_engine_info_t info;
+    if (s->swap_token != 0) {
+        return;
+    }
+    tw_engine_info(s->e, &info);
+    if (info.generation != s->graph_seen) {
+        s->graph_seen = info.generation;
         tw_subs_graph_changed(s);
         tw_armed_graph_changed(s);
         tw_doubles_graph_changed(s);

@@ -143,6 +143,7 @@ typedef struct tw_graph_hot {
     uint8_t reruns;
     bool plain;  /* stream arcs alone, no high QoS, no script of any kind: runs by the short path */
     bool single; /* plain, one arc in, one out */
+    bool line;   /* the place behind goes on with what this node makes: see graph_sched.c */
     bool timed;  /* in every run */
     uint8_t key; /* of its level in the schedule: class, then priority; lower first */
     tw_gauge_t runs, cycles_last, cycles_max;
@@ -158,7 +159,7 @@ typedef struct tw_graph_io {
     bool copy;           /* of set0copy1 */
     double step, period; /* due when the phase, stepped each block, reaches the period */
     double phase;
-    uint32_t settings[3];
+    tw_gauge_t settings[3];
     /* time stamps in front of frames */
     uint8_t ts, ts_size;
     uint8_t stamp[8]; /* of the frame under way */

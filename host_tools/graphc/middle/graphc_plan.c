@@ -105,15 +105,25 @@ uint32_t g_arc_step(const g_model_t *m, const g_arc_t *arc)
     return step;
 }
 
+/* A ring has one byte less than its size, and with whole frames nothing in it ever moves. */
+static double ring_bytes(const g_model_t *m, const g_arc_t *a)
+{
+    return a->ring == 2 ? fmax(m->formats[a->from.format].frame_bytes, m->formats[a->to.format].frame_bytes) : 0;
+}
+
 /* The smallest buffer in which frames of both sizes never block one another: with less, the producer would find no
- * room for its frame beside what is too little for the consumer's. One frame where all of it moves at once. Crumbs ask
- * for parts of the buffer, at most a half at each end: two frames keep them apart. A ring has one byte less, and with
- * whole frames nothing in it ever moves. */
-static double least_bytes(const g_model_t *m, const g_arc_t *a)
+ * room for its frame beside what is too little for the consumer's. One frame where all of it moves at once. */
+static double flow_bytes(const g_model_t *m, const g_arc_t *a)
 {
     const double from = m->formats[a->from.format].frame_bytes, to = m->formats[a->to.format].frame_bytes;
-    const double flows = from + to - g_arc_step(m, a), two = a->crumbs ? 2 * fmax(from, to) : 0;
-    return fmax(flows, two) + (a->ring == 2 ? fmax(from, to) : 0);
+    return from + to - g_arc_step(m, a) + ring_bytes(m, a);
+}
+
+/* Crumbs ask for parts of the whole buffer, delay included, at most a half at each end: two frames keep them apart. */
+static double crumb_bytes(const g_model_t *m, const g_arc_t *a)
+{
+    const double from = m->formats[a->from.format].frame_bytes, to = m->formats[a->to.format].frame_bytes;
+    return a->crumbs ? 2 * fmax(from, to) + ring_bytes(m, a) : 0;
 }
 
 static double duration_of(const g_format_t *f)
@@ -141,14 +151,14 @@ static void size_arc(g_model_t *m, g_arc_t *a)
 {
     const uint32_t from = m->formats[a->from.format].frame_bytes, to = m->formats[a->to.format].frame_bytes;
     const uint32_t frame = tw_max_u32(from, to);
-    const double flows = least_bytes(m, a);
+    const double flows = flow_bytes(m, a), crumbs = crumb_bytes(m, a), waits = input_waits(m, a);
     const double size = ceil(a->jitter * frame), fill = (double)a->delay * from;
-    const double bytes = fmax(size, flows + input_waits(m, a)) + fill;
+    const double bytes = fmax(fmax(size, flows + waits) + fill, crumbs + waits);
     if (bytes > 4e9 || fill > G_PARAMS_MAX) {
         g_error(m, &a->pos, "arc buffer of %g bytes", bytes);
         return;
     }
-    const uint32_t least = tw_round_up((uint32_t)fmax(flows, fmax(frame, fill)), 4);
+    const uint32_t least = tw_round_up((uint32_t)fmax(fmax(flows, crumbs), fmax(frame, fill)), 4);
     if (a->sized && a->bytes < least) {
         g_error(m, &a->pos, "arc_map_at: a buffer of %u bytes, it needs %u", a->bytes, least);
     }
