@@ -155,7 +155,7 @@ static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t 
     TW_TRY(tw_graph_place(image, bytes, in_place, &arena, &parts, fault));
     /* No callbacks while the control thread runs the nodes: the event ring is the engine's. */
     fade_init(&s->side, &e->e.rec_board);
-    const tw_graph_env_t env = {.port = e->cfg.port, .board = &s->side.board, .image = parts};
+    const tw_graph_env_t env = {.port = e->cfg.port, .board = &s->side.board, .infer = e->cfg.infer, .image = parts};
     TW_TRY(take_marks(s, tw_bits(tw_img_word(image, 0, TW_W_COUNTS), TW_W12_NODES), &arena, fault));
     TW_TRY(tw_graph_load(&s->graph, parts.rest, &env, &arena, fault));
     TW_TRY(share(e, s, &arena, fault));

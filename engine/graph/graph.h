@@ -159,7 +159,7 @@ typedef struct tw_graph_io {
     bool copy;           /* of set0copy1 */
     double step, period; /* due when the phase, stepped each block, reaches the period */
     double phase;
-    uint32_t settings[3];
+    tw_gauge_t settings[3];
     /* time stamps in front of frames */
     uint8_t ts, ts_size;
     uint8_t stamp[8]; /* of the frame under way */

@@ -76,7 +76,8 @@ static void disturb(rig_t *r, unsigned block)
 /* Slot 1 is the last part of the engine's memory. */
 static uint8_t *other_slot(const rig_t *r)
 {
-    const tw_engine_cfg_t cfg = {&r->port, &r->board, QUEUE, QUEUE, QUEUE, RIG_GRAPH_BYTES, 0, RIG_SHADOW_BYTES, 0};
+    const tw_engine_cfg_t cfg = {&r->port, &r->board,        QUEUE, QUEUE, QUEUE, RIG_GRAPH_BYTES,
+                                 0,        RIG_SHADOW_BYTES, 0,     NULL};
     return (uint8_t *)r->mem + tw_engine_need(&cfg) - RIG_GRAPH_BYTES;
 }
 

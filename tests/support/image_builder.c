@@ -28,6 +28,13 @@ uint32_t tw_ib_format(tw_ib_t *b, uint32_t raw, uint32_t channels, uint32_t samp
     tw_put_f32(p + 8, rate_hz);
     tw_put_f32(p + 16, 1.0f);
     tw_put_le32(p + 28, samples);
+    assert(b->n_formats < TW_IB_FORMATS_MAX);
+    b->formats[b->n_formats] = (tw_format_t){.frame_bytes = tw_get_le32(p),
+                                             .samples = samples,
+                                             .rate_hz = rate_hz,
+                                             .raw = (uint8_t)raw,
+                                             .channels = (uint8_t)channels,
+                                             .full_scale = 1.0f};
     return b->n_formats++;
 }
 
@@ -86,6 +93,21 @@ static uint32_t block_bytes(const tw_ib_t *b, const tw_mem_req_t *q, unsigned rx
     return tw_round_up((uint32_t)(bytes + 0.999), 8);
 }
 
+/* What a type asks for beyond its formulas, which is nothing when its formats are refused: so will the image be. */
+static void more_bytes(const tw_ib_t *b, const tw_node_desc_t *d, unsigned rx, unsigned tx, const uint16_t *arcs,
+                       uint32_t *extra)
+{
+    const tw_format_t *fmt[TW_MAX_NODE_ARCS];
+    uint32_t arc;
+    for (unsigned i = 0; i < rx + tx; i++) {
+        const uint32_t a0 = tw_get_le32(b->sec[TW_SEC_ARCS] + 4 * TW_ARC_WORDS * (arcs[i] & 0xFFFu));
+        fmt[i] = &b->formats[i >= rx ? tw_bits(a0, TW_A0_PRODUCER_FORMAT) : tw_bits(a0, TW_A0_CONSUMER_FORMAT)];
+    }
+    if (d->memreq != NULL) {
+        (void)d->memreq(fmt, rx, tx, extra, &arc);
+    }
+}
+
 uint32_t tw_ib_node(tw_ib_t *b, const tw_node_desc_t *d, unsigned rx, unsigned tx, const uint16_t *arcs)
 {
     const uint32_t node = b->n_nodes++, at = b->used[TW_SEC_NODES];
@@ -98,8 +120,11 @@ uint32_t tw_ib_node(tw_ib_t *b, const tw_node_desc_t *d, unsigned rx, unsigned t
     for (unsigned i = 0; i < rx + tx; i++) {
         tw_put_le16(p + 16 + 2 * i, (uint16_t)(arcs[i] | BITS(i >= rx ? 1u : 0u, TW_NA_TX)));
     }
+    uint32_t extra[TW_MAX_NODE_MEM] = {0};
+    more_bytes(b, d, rx, tx, arcs, extra);
     for (unsigned m = 0; m < d->n_mem; m++) {
-        const uint32_t align = tw_max_u32(d->mem[m].align, 8), bytes = block_bytes(b, &d->mem[m], rx, arcs);
+        const uint32_t align = tw_max_u32(d->mem[m].align, 8),
+                       bytes = block_bytes(b, &d->mem[m], rx, arcs) + tw_round_up(extra[m], 8);
         const bool working = d->mem[m].type == 1;
         uint32_t *top = working ? &b->working : &b->fixed;
         /* all working blocks of one thread overlay */
