@@ -13,8 +13,7 @@ static bool cfg_ok(const tw_engine_cfg_t *cfg)
     return cfg->port != NULL && cfg->board != NULL && power_of_two(cfg->queue_bytes, 256, TW_WORD_POS_MASK / 2 + 1) &&
            power_of_two(cfg->timed_bytes, 256, 1u << 30) && power_of_two(cfg->reply_bytes, 1024, 1u << 30) &&
            cfg->undo_bytes < 1u << 30 && cfg->shadow_bytes < 1u << 30 && cfg->threads <= TW_MAX_INSTANCES &&
-           cfg->graph_bytes >= 256 &&
-           cfg->graph_bytes < UINT32_MAX / 2;
+           cfg->graph_bytes >= 256 && cfg->graph_bytes < UINT32_MAX / 2;
 }
 
 static size_t up(size_t n)
@@ -159,7 +158,9 @@ static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t 
     }
     /* No callbacks while the control thread runs the nodes: the event ring is the engine's. */
     fade_init(&s->side, &e->e.rec_board);
-    const tw_graph_env_t env = {.port = e->cfg.port, .board = &s->side.board};
+    /* What a replay could not know must not come in. */
+    const bool boot = e->c.moves == 0 && atomic_load_explicit(&e->recorder, memory_order_relaxed) == NULL;
+    const tw_graph_env_t env = {.port = e->cfg.port, .board = &s->side.board, .kept = boot ? e->cfg.board : NULL};
     TW_TRY(take_marks(s, tw_bits(tw_img_word(img, 0, TW_W_COUNTS), TW_W12_NODES), &arena, fault));
     TW_TRY(tw_graph_load(&s->graph, img, &env, &arena, fault));
     TW_TRY(share(e, s, &arena, fault));
@@ -168,6 +169,10 @@ static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t 
     if (s->value == NULL) {
         tw_graph_stop(&s->graph);
         *fault = (tw_fault_t){.err = TW_E_NOMEM, .at = 2 * s->value_bytes};
+        return TW_E_NOMEM;
+    }
+    if (!state_take(e, s, &arena, fault)) {
+        tw_graph_stop(&s->graph);
         return TW_E_NOMEM;
     }
     values_build(s, &arena);
@@ -287,6 +292,7 @@ bool tw_engine_tick(tw_engine_t *e)
         apply_timed(e);
     }
     if (!running(e)) {
+        state_look(e, false);
         return false;
     }
     /* Publishing may go on until here; what came in between saw this tick and belongs before it. */
@@ -305,7 +311,9 @@ bool tw_engine_tick(tw_engine_t *e)
     }
     if (e->e.steps != 0 && --e->e.steps == 0) {
         tw_gauge_set(&e->state, TW_GRAPH_STOPPED);
+        state_due(e);
     }
+    state_look(e, true);
     return true;
 }
 
