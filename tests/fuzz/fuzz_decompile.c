@@ -25,6 +25,16 @@ static void fix_scripts(uint8_t *img, uint32_t bytes)
     }
 }
 
+/* A catalogue, if any, is this one: seeds with compact records outlive new node types. */
+static void fix_catalogue(uint8_t *img)
+{
+    tw_node_order_t order;
+    if (tw_get_le32(img + 4 * TW_W_CATALOGUE) != 0) {
+        tw_node_order(&order);
+        tw_put_le32(img + 4 * TW_W_CATALOGUE, order.id);
+    }
+}
+
 static void repair(uint8_t *img, uint32_t bytes, uint8_t how)
 {
     if (bytes < TW_IMG_HEADER_BYTES) {
@@ -34,6 +44,7 @@ static void repair(uint8_t *img, uint32_t bytes, uint8_t how)
         fix_scripts(img, bytes);
     }
     if (how & 1) {
+        fix_catalogue(img);
         tw_put_le32(img + 4 * TW_W_TOTAL, bytes);
         tw_put_le32(img + 4 * TW_W_PAYLOAD_CRC, tw_crc32c(0, img + TW_IMG_HEADER_BYTES, bytes - TW_IMG_HEADER_BYTES));
         tw_put_le32(img + 4 * TW_W_HEADER_CRC, 0);
