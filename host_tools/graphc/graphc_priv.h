@@ -308,6 +308,9 @@ bool g_merge_params(g_model_t *m);
 bool g_verify(g_model_t *m);
 /** FNV-1a-32 of "developer/name". */
 uint32_t g_node_hash(const tw_node_manifest_t *x);
+/** High QoS frees the node that reads the arc from waiting for its others; its writer only at the graph's end, where an
+ *  output asks for data at its own pace. */
+bool g_slot_hqos(const g_model_t *m, const g_node_t *n, uint32_t slot);
 /**
  * What the order of the text decided and the image should not show: boot parameters and the scripts of nodes take
  * the order of the schedule. After this a graph and its decompiled text are one model. @return false after an error

@@ -319,6 +319,52 @@ static void frames_that_fit_a_block_lose_nothing(void **state)
     }
 }
 
+/* An equaliser sets the frame of a mixer, a voice in two nodes that could share a buffer joins it; %s may stop it. */
+#define MIXER                                                                                                        \
+    "format 0\n format_raw_data S16\n format_frame_length 96\n format_sampling_rate 48000\n"                         \
+    "stream_io 0\n stream_io_hwid 4\n stream_io 1\n stream_io_hwid 2\n stream_io 2\n stream_io_hwid 6\n"             \
+    "script 0\n script_registers 4\n script_stack 2\n script_assembler\n eqk r0 9\n ret\n _end_\n_end_\n"            \
+    "node arm_stream_filter 0\n_end_\nnode arm_stream_amplifier 0\n_end_\n"                                          \
+    "node arm_stream_amplifier 1\n%s_end_\nnode arm_stream_mixer 0\n_end_\narc_section\n"                            \
+    "arc_input 0 arm_stream_filter 0 0 0\narc_input 1 arm_stream_amplifier 0 0 0\n"                                  \
+    "arc arm_stream_amplifier 0 1 0 arm_stream_amplifier 1 0 0\narc arm_stream_filter 0 1 0 arm_stream_mixer 0 0 0 " \
+    "H\n"                                                                                                            \
+    "arc arm_stream_amplifier 1 1 0 arm_stream_mixer 0 1 0\narc_output 2 arm_stream_mixer 0 8 0\n"
+
+static void a_high_qos_arc_frees_who_reads_it_and_no_one_else(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *why, *voice;
+        bool holes;
+    } rows[] = {{"all there", "", false}, {"the voice is stopped", " node_script 0\n", true}};
+    for (uint32_t r = 0; r < TW_COUNT(rows); r++) {
+        char text[2048];
+        snprintf(text, sizeof text, MIXER, rows[r].voice);
+        const tw_text_source_t src = {text, read_text};
+        tw_graphc_out_t out = {0};
+        if (!g_compile("g.txt", &(tw_graphc_opts_t){0}, &platform, &src, &out)) {
+            tw_diags_print(&out.diags, stderr, false);
+            fail_msg("it does not compile");
+        }
+        run_graph(text, &out);
+        const tw_graph_t *g = seen.graph;
+        assert_int_equal(tw_gauge_get(&g->hot[g->nodes[0].pos].runs), BLOCKS); /* the filter waits for its input */
+        assert_int_equal(tw_gauge_get(&g->hot[g->nodes[3].pos].runs), BLOCKS);
+        assert_int_equal(seen.n_out[0], tw_min_u32(48 * BLOCKS, SAMPLES_MAX));
+        uint32_t holes = 0;
+        for (uint32_t i = 0; i < g->n_arcs; i++) {
+            const bool mixed = tw_img_ends(g->img, i).to == 3;
+            assert_true(mixed || tw_gauge_get(&g->arcs[i].underflows) == 0);
+            holes += tw_gauge_get(&g->arcs[i].underflows);
+        }
+        if (holes != (rows[r].holes ? BLOCKS : 0)) {
+            fail_msg("%s: %u holes", rows[r].why, (unsigned)holes);
+        }
+        tw_graphc_free(&out);
+    }
+}
+
 /* Text of an image, compiled again. */
 static void check_text_law(const tw_graphc_out_t *image)
 {
@@ -466,6 +512,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_of_any_lengths_never_block_one_another_nor_lose_any),
         cmocka_unit_test(frames_that_fit_a_block_lose_nothing),
+        cmocka_unit_test(a_high_qos_arc_frees_who_reads_it_and_no_one_else),
         cmocka_unit_test(working_in_place_changes_nothing_but_memory),
         cmocka_unit_test(a_wrong_bit_is_refused_or_harmless),
         cmocka_unit_test(what_a_node_cannot_join_is_refused_by_the_compiler),

@@ -82,17 +82,23 @@ static bool wide(const g_model_t *m)
     return m->n_nodes > TW_IMG_NARROW_NODES || m->n_arcs > TW_IMG_NARROW_ARCS;
 }
 
+bool g_slot_hqos(const g_model_t *m, const g_node_t *n, uint32_t slot)
+{
+    const g_arc_t *a = &m->arcs[n->arcs[slot]];
+    return a->hqos && (slot < n->rx || a->to.node == G_IO);
+}
+
 static uint32_t node_arc_wide(const g_model_t *m, const g_node_t *n, unsigned slot)
 {
     const g_arc_t *a = &m->arcs[n->arcs[slot]];
-    return BITS(n->arcs[slot], TW_NAW_ARC) | BITS(slot >= n->rx, TW_NAW_TX) | BITS(a->hqos, TW_NAW_HQOS) |
-           BITS(a->lock, TW_NAW_LOCK);
+    return BITS(n->arcs[slot], TW_NAW_ARC) | BITS(slot >= n->rx, TW_NAW_TX) |
+           BITS(g_slot_hqos(m, n, slot), TW_NAW_HQOS) | BITS(a->lock, TW_NAW_LOCK);
 }
 
 static uint32_t node_arc(const g_model_t *m, const g_node_t *n, unsigned slot)
 {
     const g_arc_t *a = &m->arcs[n->arcs[slot]];
-    return BITS(n->arcs[slot], TW_NA_ARC) | BITS(slot >= n->rx, TW_NA_TX) | BITS(a->hqos, TW_NA_HQOS) |
+    return BITS(n->arcs[slot], TW_NA_ARC) | BITS(slot >= n->rx, TW_NA_TX) | BITS(g_slot_hqos(m, n, slot), TW_NA_HQOS) |
            BITS(a->lock, TW_NA_LOCK);
 }
 

@@ -36,6 +36,17 @@ static bool together(const g_arc_t *a, const g_arc_t *b)
            (!a->placed || a->at == b->at);
 }
 
+/* With high QoS arcs the others are filled up or make room by themselves, which needs a buffer of their own. */
+static bool waits_for_all(const g_model_t *m, uint32_t node)
+{
+    const g_node_t *n = &m->nodes[node];
+    bool hqos = false;
+    for (uint32_t i = 0; i < (uint32_t)(n->rx + n->tx); i++) {
+        hqos |= g_slot_hqos(m, n, i);
+    }
+    return !hqos;
+}
+
 void g_share_arcs(g_model_t *m)
 {
     for (uint32_t k = 0; k < m->n_nodes; k++) {
@@ -47,7 +58,8 @@ void g_share_arcs(g_model_t *m)
         g_arc_t *in = &m->arcs[n->arcs[0]], *out = &m->arcs[n->arcs[1]];
         const uint32_t frame = m->formats[in->from.format].frame_bytes;
         /* what the text places is shared only where the text says so */
-        if ((!m->no_in_place || in->placed) && plain(m, in, frame) && plain(m, out, frame) && together(in, out)) {
+        if ((!m->no_in_place || in->placed) && plain(m, in, frame) && plain(m, out, frame) && together(in, out) &&
+            waits_for_all(m, in->from.node) && waits_for_all(m, out->to.node)) {
             in->shares = true;
             out->shared = n->arcs[0] + 1;
         }
