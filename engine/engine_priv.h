@@ -247,6 +247,8 @@ void values_carry(slot_t *s, const slot_t *old);
 void values_put(tw_engine_t *e, const cmd_t *c, const uint8_t *value);
 /** The group was published (keep), or dropped. */
 void values_settle(slot_t *s, const cmd_t *c, bool armed, bool keep);
+/** A command that was published does not happen: its node's values are not known any more. */
+void values_forget(slot_t *s, const cmd_t *c);
 /** The armed group of this number goes back. */
 void values_revert(slot_t *s, uint32_t number);
 

@@ -350,6 +350,11 @@ bool tw_engine_withdraw(tw_engine_t *e, uint32_t token)
         return false;
     }
     e->c.promised -= t->promised;
+    for (uint32_t at = 0; at < t->bytes; at += ((const cmd_t *)(const void *)(t->buf + at))->bytes) {
+        if (t->generation == e->c.generation && e->c.view != NO_SLOT) {
+            values_forget(&e->slots[e->c.view], (const cmd_t *)(const void *)(t->buf + at));
+        }
+    }
     return true;
 }
 

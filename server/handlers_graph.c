@@ -380,7 +380,7 @@ void tw_on_graph_load(tw_call_t *c, const void *request)
     tw_fault_t fault = {0};
     const tw_err_t refused = tw_engine_prime(c->s->e, tw_blob_bytes(c->s, b), b->size, false, &fault);
     if (refused == TW_E_BUSY) {
-        tw_fail(c, TW_E_BUSY, 0, "the engine still leaves the last graph (or fades), try again");
+        tw_fail(c, TW_E_BUSY, 0, "the last graph still fades out: wait for it, or Graph.Control STOP");
     } else if (refused != TW_OK) {
         fault.err = refused;
         fail_image(c, &fault);

@@ -211,7 +211,9 @@ typedef struct tw_graph {
     tw_arc_t *arcs;
     tw_graph_io_t *ios;
     tw_graph_script_t *scripts;
-    uint8_t **banks;  /* base of each bank, in the image's order */
+    uint8_t **banks;      /* base of each bank, in the image's order */
+    struct grant *grants; /* memory nodes asked for at load, by node and block; NULL none */
+    uint32_t n_grants;
     uint8_t *scratch; /* a frame nobody wants */
     tw_services_t svc;
     struct tw_shadow *shadows; /* doubles of nodes (graph_shadow.h), NULL none */

@@ -167,7 +167,7 @@ static void decode_refs(tw_graph_t *g, tw_graph_node_t *n, tw_graph_ref_t *refs)
     }
 }
 
-static void decode_node(tw_graph_t *g, uint32_t i, tw_graph_ref_t *refs)
+static void decode_node(tw_graph_t *g, uint32_t i, const tw_node_order_t *order, tw_graph_ref_t *refs)
 {
     const uint8_t *img = g->env.image.nodes;
     const uint32_t record = tw_img_node(img, i);
@@ -175,12 +175,12 @@ static void decode_node(tw_graph_t *g, uint32_t i, tw_graph_ref_t *refs)
     tw_graph_node_t *n = &g->nodes[i];
     memset(n, 0, sizeof *n);
     n->record = record;
-    n->desc = tw_node_find(tw_img_word(img, record, 2));
+    n->desc = img_type(img, order, record);
     n->rx = (uint8_t)tw_bits(n1, TW_N1_RX);
     n->tx = (uint8_t)tw_bits(n1, TW_N1_TX);
     const uint32_t reruns = tw_bits(n1, TW_N1_RERUNS);
     n->reruns = (uint8_t)(reruns != 0 && reruns < TW_MAX_RERUNS ? reruns : TW_MAX_RERUNS);
-    n->command = tw_put_bits(tw_bits(tw_img_word(img, record, 3), TW_N3_TRACE), TW_LO(TW_CMD_TRACE));
+    n->command = tw_put_bits(tw_bits(tw_img_node_n3(img, record), TW_N3_TRACE), TW_LO(TW_CMD_TRACE));
     decode_refs(g, n, refs);
     const bool is_script = (n->desc->services & TW_SVC_SCRIPT) != 0;
     n->script = (int16_t)(is_script ? -1 : (int)script - 1);
@@ -353,10 +353,34 @@ static bool take_frames(tw_graph_t *g, taker_t *t)
     return t->missing == 0;
 }
 
+/* Room was checked, so that only the table itself can be missing. */
+static bool take_grants(tw_graph_t *g, taker_t *t, const tw_node_order_t *order)
+{
+    const uint8_t *img = g->env.image.whole;
+    bool any = false;
+    for (uint32_t i = 0; !any && i < g->n_nodes; i++) {
+        any = tw_img_is_dynamic(img, tw_img_node(img, i));
+    }
+    tw_fault_t unused;
+    uint32_t *end = any ? TAKE(t, uint32_t, g->n_banks) : NULL;
+    if (end != NULL) {
+        (void)grants_make(img, order, end, NULL, &g->n_grants, &unused);
+        g->grants = TAKE(t, grant_t, g->n_grants);
+    }
+    if (g->grants != NULL) {
+        (void)grants_make(img, order, end, g->grants, &g->n_grants, &unused);
+    }
+    return t->missing == 0;
+}
+
 static bool take_all(tw_graph_t *g, taker_t *t)
 {
+    tw_node_order_t order = {0};
+    if (tw_img_word(g->img, 0, TW_W_CATALOGUE) != 0) {
+        tw_node_order(&order);
+    }
     tw_graph_ref_t *refs = NULL;
-    const bool tables = take_tables(g, t, &refs), banks = tables && place_banks(g, t);
+    const bool tables = take_tables(g, t, &refs), banks = tables && place_banks(g, t) && take_grants(g, t, &order);
     if (!banks) {
         return false;
     }
@@ -371,7 +395,7 @@ static bool take_all(tw_graph_t *g, taker_t *t)
         decode_arc(g, i);
     }
     for (uint32_t i = 0; i < g->n_nodes; i++) {
-        decode_node(g, i, refs);
+        decode_node(g, i, &order, refs);
         refs += g->nodes[i].rx + g->nodes[i].tx;
     }
     for (uint32_t i = 0; i < g->n_ios; i++) {
@@ -396,6 +420,21 @@ static void boot_params(tw_graph_t *g, tw_graph_node_t *n, const tw_img_node_par
     (void)tw_graph_set_param(g, (uint32_t)(n - g->nodes), tw_bits(word, TW_NP_TAG), value, tw_bits(word, TW_NP_BYTES));
 }
 
+/* Grants are in the order of the nodes. */
+static uint32_t first_grant(const tw_graph_t *g, uint32_t node)
+{
+    uint32_t low = 0, high = g->n_grants;
+    while (low < high) {
+        const uint32_t mid = low + (high - low) / 2;
+        if (g->grants[mid].node < node) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    return low;
+}
+
 static void fill_reset(const tw_graph_t *g, const tw_graph_node_t *n, const tw_img_node_parts_t *p, tw_node_reset_t *r)
 {
     const uint8_t *img = g->env.image.nodes;
@@ -405,6 +444,14 @@ static void fill_reset(const tw_graph_t *g, const tw_graph_node_t *n, const tw_i
         const int bank = img_bank(g->env.image.whole, tw_bits(tw_img_word(img, at, 0), TW_NB_VID));
         r->mem[i] = g->banks[bank] + tw_img_word(img, at, 1);
         r->mem_bytes[i] = tw_img_word(img, at, 2);
+    }
+    for (uint32_t i = first_grant(g, (uint32_t)(n - g->nodes)); i < g->n_grants; i++) {
+        const grant_t *k = &g->grants[i];
+        if (k->node != (uint32_t)(n - g->nodes)) {
+            break;
+        }
+        r->mem[k->block] = g->banks[k->bank] + k->at;
+        r->mem_bytes[k->block] = k->bytes;
     }
     for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx; i++) {
         r->fmt[i] = &g->formats[img_ref_format(img, p, i)];

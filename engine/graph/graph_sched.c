@@ -450,8 +450,9 @@ static void sleep_from(tw_graph_t *g, uint32_t pos, uint32_t n)
 {
     while (n != 0) {
         const uint32_t bit = pos % 32, here = tw_min_u32(n, 32 - bit);
+        const uint32_t mask = here < 32 ? (1u << here) - 1u : UINT32_MAX;
         tw_gauge_t *w = &g->awake[pos / 32];
-        tw_gauge_set(w, tw_gauge_get(w) & ~(UINT32_MAX >> (32 - here) << bit));
+        tw_gauge_set(w, tw_gauge_get(w) & ~(mask << bit));
         pos += here;
         n -= here;
     }

@@ -18,6 +18,9 @@ typedef struct tw_ib {
     uint32_t params[TW_IB_NODES_MAX][3];  /* offset, tag, bytes; bytes 0 = none */
     uint32_t fixed, working;              /* bytes of the bank */
     bool apart;                           /* working blocks are not laid over one another */
+    bool dynamic;                         /* nodes from now on ask for their memory at load */
+    bool compact;                         /* and have records of two words and arcs */
+    uint32_t asked;                       /* bytes they will find */
     uint32_t late[TW_IB_NODES_MAX * 6];   /* places of working blocks, moved behind the static ones */
     uint32_t n_late;
     uint8_t symbols[2048];

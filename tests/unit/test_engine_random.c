@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-enum { IMAGES = 6, TOKENS = 1 << 14, PROBES = 6, RUNS = 24, STEPS = 700 };
+enum { IMAGES = 6, TOKENS = 1 << 14, PROBES = 6, RUNS = 60, STEPS = 700 };
 enum { UNUSED, IN_GROUP, ON_ITS_WAY, TIMED, ANSWERED };
 
 static tw_ib_t ib;
@@ -117,6 +117,11 @@ static void exchange(void)
     m.kept = was;
 }
 
+static bool open_group(void)
+{
+    return m.group_moves || m.group_armed || memchr(m.token, IN_GROUP, m.next) != NULL;
+}
+
 static void look(void)
 {
     tw_engine_guard_t g;
@@ -131,7 +136,7 @@ static void look(void)
     assert_true(info.generation >= m.generation);
     m.generation = info.generation;
     assert_int_equal(info.state == TW_GRAPH_EMPTY, m.current == 0);
-    if (m.current != 0) {
+    if (m.current != 0 && !open_group()) { /* what the engine did by itself is not seen before the group ends */
         assert_int_equal(info.uid, m.current);
     }
     assert_int_equal(g.kept, m.kept != 0);
@@ -162,11 +167,6 @@ static void drop(void)
     tw_engine_drop(rig.engine);
     move_tokens(IN_GROUP, ANSWERED);
     m.group_moves = m.group_armed = false;
-}
-
-static bool open_group(void)
-{
-    return m.group_moves || m.group_armed || memchr(m.token, IN_GROUP, m.next) != NULL;
 }
 
 /* A move goes alone, as the server puts it. */

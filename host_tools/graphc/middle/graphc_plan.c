@@ -536,7 +536,7 @@ static void plan_plain(plan_t *p, uint32_t node)
             n->block_vid[i] = 255; /* nowhere yet */
         }
     }
-    for (unsigned i = 0; i < n->manifest->n_mem; i++) {
+    for (unsigned i = 0; !n->compact && i < n->manifest->n_mem; i++) {
         check_copy(p->m, n, i);
         if (!is_placed(n, i) && (!asks(n, i) || is_copied(n, i))) {
             put_block(p, node, i, n->vid[i]);
@@ -555,7 +555,7 @@ static void plan_asked(plan_t *p)
             for (unsigned i = 0; i < n->manifest->n_mem; i++) {
                 const tw_node_mem_manifest_t *x = &n->manifest->mem[i];
                 const int when = x->type == KEPT ? 0 : x->prog != 0 ? 1 : x->speed == CRITICAL ? 2 : 3;
-                if (n->block_vid[i] == 255 && asks(n, i) && when == round) {
+                if (n->block_vid[i] == 255 && !n->compact && asks(n, i) && when == round) {
                     put_where_asked(p, node, i);
                 }
             }
@@ -593,6 +593,24 @@ static void plan_arc(plan_t *p, g_arc_t *a)
     }
 }
 
+/* Room for nodes that ask at load, behind all else of the default bank's static bytes, in the order they are asked. */
+static void plan_compact(plan_t *p)
+{
+    g_model_t *m = p->m;
+    mem_region_t *r = m->catalogue != 0 ? mem_region(&p->mem, &m->nodes[0].pos, 0) : NULL;
+    if (r == NULL) {
+        return;
+    }
+    mem_behind(r);
+    for (uint32_t k = 0; k < m->n_nodes; k++) {
+        g_node_t *n = &m->nodes[m->order[k]];
+        for (unsigned i = 0; n->compact && i < n->manifest->n_mem; i++) {
+            n->block_at[i] = mem_fixed(r, &n->pos, n->block_bytes[i], block_align(&n->manifest->mem[i]));
+            n->block_vid[i] = n->block_home[i] = r->bank->vid;
+        }
+    }
+}
+
 static void plan_memory(plan_t *p)
 {
     g_model_t *m = p->m;
@@ -610,6 +628,7 @@ static void plan_memory(plan_t *p)
         }
     }
     plan_asked(p);
+    plan_compact(p);
 }
 
 /* Where the buffer is that they share. */
@@ -631,7 +650,7 @@ static void move_scratch(plan_t *p, uint32_t node)
     g_node_t *n = &p->m->nodes[node];
     for (unsigned i = 0; i < n->manifest->n_mem; i++) {
         const uint8_t of = p->mem.of_vid[p->vid[node][i]];
-        if (!is_placed(n, i) && is_scratch(p, n, i) && of != 0) {
+        if (!is_placed(n, i) && !n->compact && is_scratch(p, n, i) && of != 0) {
             n->block_at[i] += (uint32_t)p->mem.regions[of - 1].thread_base[thread_of(p->m, n)];
         }
     }
@@ -655,6 +674,7 @@ static void plan_all(plan_t *p)
 {
     g_model_t *m = p->m;
     const unsigned errors = m->diags->errors;
+    g_choose_compact(m);
     for (uint32_t i = 0; i < m->n_nodes; i++) {
         size_blocks(m, &m->nodes[m->order[i]]);
     }
