@@ -37,7 +37,7 @@ PLATFORM = "examples/platform/top_manifest_computer.txt"
 COLOUR = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 CORNER_HZ, GAIN_DB, RATE_HZ, BLOCK = 1000, 6, 48000, 48
 
-# The edit of step 5: the amplifier boots at -12 dB. Gain is FP_8m4e, 0805 is 1 and 0807 a quarter of it.
+# The edit of step 6: the amplifier boots at -12 dB. Gain is FP_8m4e, 0805 is 1 and 0807 a quarter of it.
 PLAIN = "node arm_stream_amplifier 0  ; 0 dB until told otherwise\n"
 EDITED = """node arm_stream_amplifier 0  ; boots at -12 dB
     node_parameters
@@ -128,6 +128,21 @@ def retune(dev, amp):
     return txn.tick
 
 
+def try_unconfirmed(dev, amp):
+    """Until somebody confirms, a change is only lent."""
+    was = amp["gain_db"]
+    print(paint(""">>> with dev.transaction(confirm_s=0.3):
+...     amp["gain_db"] = -30""", 36))
+    with dev.transaction(confirm_s=0.3):
+        amp["gain_db"] = -30
+    ends = time.monotonic() + 5
+    while amp["gain_db"] != was and time.monotonic() < ends:
+        time.sleep(0.02)
+    if amp["gain_db"] != was:
+        raise SystemExit("the device kept what nobody confirmed")
+    print(f"nobody confirmed within 0.3 s, so the device took it back: gain_db is {was:g} again")
+
+
 def reload_edited(dev, device, text, image):
     with open(GRAPH, encoding="utf-8") as f:
         original = f.read()
@@ -139,7 +154,7 @@ def reload_edited(dev, device, text, image):
     with open(text, "w", encoding="utf-8") as f:
         f.write(edited)
     tool("compile", text, "-o", image, "--platform", PLATFORM)
-    tool("load", image)
+    tool("load", image, "--fade", "20")
     took_ms = (time.monotonic() - start) * 1000
     dev.refresh()
     info = dev.info()
@@ -176,6 +191,8 @@ def tour(a, device, speech):
         say("3  Watch two arcs live: what comes in, what goes out")
         tool("arc", "scope", *arcs, *look)
         pass_blocks = min(len(tour_plot.read(speech)[0]) // BLOCK, 2000)
+        print("A probe keeps what was before its trigger, here a level that is exceeded:")
+        tool("probe", arcs[0], "--trigger", "level>-30dB", "--pre", "5ms", "--post", "45ms", "--plot")
         played_until(dev, pass_blocks)
 
         say("4  Retune it live: filter and gain change together, in one transaction, at one block boundary")
@@ -183,9 +200,14 @@ def tour(a, device, speech):
         tool("arc", "scope", *arcs, *look)
         played_until(dev, changed + 2 * pass_blocks + 150)
 
-        say("5  Edit the graph text, compile, reload: same process, no gap")
+        say("5  Try what may go wrong: unless confirmed, a change is taken back")
+        try_unconfirmed(dev, amp)
+
+        say("6  Edit the graph text, compile, reload: same process, no gap, the two graphs cross-faded")
         reloaded = reload_edited(dev, device, text, image)
         time.sleep(min(1.5, a.seconds))
+        tool("rollback", "--fade", "20")
+        print("The graph of before was kept, with all that was tuned in it.")
         tool("info")
     return changed, reloaded
 
@@ -194,7 +216,7 @@ def what_next(a, wav, plot):
     out = shlex.quote(a.out)
     say("What it left")
     for path, what in ((wav, "what the device played"), (plot, "the same as a picture; a browser shows it"),
-                       (os.path.join(a.out, "voice_gate.txt"), "the graph as edited in step 5")):
+                       (os.path.join(a.out, "voice_gate.txt"), "the graph as edited in step 6")):
         print(f"  {path:26} {what}")
     say("Try next: start a device here")
     print(paint(f"{DAEMON} --platform {PLATFORM} --graph {out}/voice_gate.twg", 36))

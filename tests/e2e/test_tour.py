@@ -43,6 +43,8 @@ def test_the_tour_leaves_what_it_says(tmp_path):
     text = p.communicate(timeout=60)[0]
     assert p.returncode == 0, text
     assert "generation 1 -> 2" in text and re.search(r"all applied before block \d+", text)
+    assert "capture 0: level at tick" in text and "device took it back: gain_db is 6 again" in text
+    assert "back, running, generation 3" in text
     assert "amplifier.0.gain_db = -12.0412 dB" in text, "the edit of the graph is not heard"
     change = re.search(r"below 500 Hz ([-+.\d]+) dB, above 2000 Hz ([-+.\d]+) dB", text)
     assert 4 < float(change[1]) < 9 and float(change[2]) < -15, change[0]
