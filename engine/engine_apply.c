@@ -168,6 +168,9 @@ static void apply_to_graph(tw_engine_t *e, const cmd_t *c)
     case OP_REVERT:
         answer(e, c, end_armed(e, c));
         return;
+    case OP_IO:
+        answer(e, c, io_apply(e, c->a, data_of(c)));
+        return;
     case OP_SHADOW:
     case OP_SHADOW_SET:
     case OP_SHADOW_READ:

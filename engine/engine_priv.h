@@ -36,6 +36,7 @@ typedef enum tw_op {
     OP_SHADOW_SET,
     OP_SHADOW_READ,
     OP_SHADOW_DROP,
+    OP_IO,
 } tw_op_t;
 
 /* A command as it lies in the queue; `n` bytes of data follow. */
@@ -268,6 +269,11 @@ void probe_tap(void *ctx, void *taps, const uint8_t *data, uint32_t bytes);
 void probe_flow(tw_engine_t *e, uint32_t arc, int64_t full);
 /** Run the scripts that fire probes; after a block. */
 void probe_scripts(tw_engine_t *e);
+
+/* engine_io.c: engine side */
+/** Settings of an IO as they are, and other ones: three words, little endian. @return UNSUPPORTED: the old ones stay */
+void io_save(const tw_graph_t *g, uint32_t io, uint8_t words[12]);
+tw_err_t io_apply(tw_engine_t *e, uint32_t io, const uint8_t words[12]);
 
 /* engine_shadow.c: engine side */
 void shadow_apply(tw_engine_t *e, const cmd_t *c);

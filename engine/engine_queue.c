@@ -258,7 +258,7 @@ uint64_t tw_engine_publish(tw_engine_t *e)
 
 static bool may_wait(uint16_t op)
 {
-    return op == OP_PARAM || op == OP_PRESET || op == OP_SCRIPT || op == OP_ARM || op == OP_ARMED;
+    return op == OP_PARAM || op == OP_PRESET || op == OP_SCRIPT || op == OP_IO || op == OP_ARM || op == OP_ARMED;
 }
 
 /* Copy the open group without pads. @return bytes, or UINT32_MAX when it does not fit or holds a

@@ -18,10 +18,11 @@ enum { HOT_BLOCKS = 8, HOT_PERMILLE = 1000, OP_SWAP_START = 1, OP_SWAP_CONFIRM =
 
 void engine_sync(tw_engine_t *e)
 {
-    const uint32_t generation = atomic_load_explicit(&e->generation, memory_order_acquire);
     if (!engine_settled(e) || e->c.put != e->c.start) {
         return;
     }
+    /* First the generation: with an older one than that of the graph seen, commands are refused, not misunderstood. */
+    const uint32_t generation = atomic_load_explicit(&e->generation, memory_order_acquire);
     const uint32_t where = atomic_load_explicit(&e->where, memory_order_acquire);
     e->c.generation = e->c.group_generation = generation;
     e->c.view = e->c.group_view = (int)tw_bits(where, WHERE_CURRENT) - 1;
@@ -97,10 +98,10 @@ tw_err_t tw_engine_put_swap(tw_engine_t *e, uint32_t token, bool start)
 tw_err_t tw_engine_put_rollback(tw_engine_t *e, uint32_t token, uint32_t fade_us)
 {
     engine_sync(e);
-    const int kept = engine_kept(e);
     if (!engine_settled(e) || group_moves(e)) {
         return TW_E_BUSY;
     }
+    const int kept = engine_kept(e);
     if (kept == NO_SLOT) {
         return TW_E_NO_ROLLBACK;
     }

@@ -284,6 +284,12 @@ void tw_on_shadow_promote(tw_call_t *c, const void *request)
                                          : "nothing was changed");
         return;
     }
+    tunewire_v1_Status st;
+    if (tw_values_together(s, &(uint32_t){0}, &st) != TW_OK) {
+        tw_engine_drop(s->e);
+        tw_reply_status(c, &st, NULL, NULL);
+        return;
+    }
     tunewire_v1_ParamAck rep = tunewire_v1_ParamAck_init_zero;
     rep.applied_tick = tw_engine_publish(s->e);
     rep.version = tw_engine_version(s->e, d->node);

@@ -121,6 +121,20 @@ static tw_err_t take_settings(const tw_board_linux_t *b, const io_t *io, const u
     return TW_OK;
 }
 
+static tw_err_t board_settings(void *ctx, uint32_t hwid, const uint32_t settings[3])
+{
+    const tw_board_linux_t *b = ctx;
+    const io_t *io = find_io(b, hwid);
+    return io != NULL ? take_settings(b, io, settings) : TW_E_NOT_FOUND;
+}
+
+/* Told by board_settings(); there is nothing to turn, and here is no place to write about it. */
+static bool board_io(void *ctx, uint32_t hwid, tw_io_command_t command, const void *data, uint32_t bytes)
+{
+    (void)ctx, (void)hwid, (void)data, (void)bytes;
+    return command == TW_IO_SET;
+}
+
 static tw_err_t board_accept(void *ctx, uint32_t hwid, uint32_t raw, uint32_t channels, float rate_hz,
                              uint32_t frame_bytes, const uint32_t settings[3])
 {
@@ -353,6 +367,8 @@ static tw_board_linux_t *make_board(const tw_board_linux_cfg_t *cfg)
                             .read = board_read,
                             .write = board_write,
                             .accept = board_accept,
+                            .settings = board_settings,
+                            .io = board_io,
                             .adopt = adopt};
     describe_banks(b);
     return b;

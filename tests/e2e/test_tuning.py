@@ -56,6 +56,35 @@ def test_arcs_debug_tells_fills_figures_and_ios(server, compiled, tone):
     s.stop()
 
 
+def test_settings_of_ios_are_listed_named_and_set(server, compiled, tone):
+    s = server(ios=[f"audio_in_0={tone[1]}"], graph=compiled(chain_text(1)))
+    top = ["--platform", os.path.join(ROOT, "examples/platform/top_manifest_computer.txt")]
+
+    def io(*args, code=0):
+        run = subprocess.run([TOOL, "-t", s.uri, "--json", "io", *args], capture_output=True, text=True)
+        assert run.returncode == code, run.stdout + run.stderr
+        return json.loads(run.stdout)
+    row = io("audio_in_0", *top)["ios"][0]
+    tags = [t for t, v in row["settings"].items() if "gain" in t]
+    assert row["frames"] > 0 and not row["tx"] and tags
+    run = subprocess.run([TOOL, "-t", s.uri, "io", "audio_in_0", tags[0] + "=1e9", *top], capture_output=True, text=True)
+    assert run.returncode == 2 and "not one of its options" in run.stderr
+    options = run.stderr[run.stderr.index("there are:") + 10:].split()
+    other = next(v for v in options if float(v) != row["settings"][tags[0]])
+    assert io("audio_in_0", f"{tags[0]}={other}", *top)["applied_tick"] > 0
+    assert io("audio_in_0", *top)["ios"][0]["settings"][tags[0]] == float(other)
+    words = io("audio_in_0")["ios"][0]["words"]
+    with tunewire.connect(s.uri) as dev:
+        with dev.transaction(confirm_s=5) as t:
+            dev.set_io("audio_in_0", row["words"])
+        assert list(dev.ios()[0].settings) == row["words"] != words
+        t.revert()
+        assert list(dev.ios()[0].settings) == words
+        with pytest.raises(tunewire.DeviceError):
+            dev.set_io("audio_in_0", [0xFFFFFFFF, 0, 0])
+    s.stop()
+
+
 def test_edit_compile_reload_swaps_without_gap_or_restart(server, compiled, tone, tmp_path):
     samples, wav = tone
     s = server(ios=[f"audio_in_0={wav}"], graph=compiled(chain_text(1)))
