@@ -181,7 +181,9 @@ static int report(const replay_t *r, const tw_replay_result_t *x)
         return CLI_STOPPED;
     }
     if (x->end == TW_REPLAY_REFUSED) {
-        return cli_fail(r->cli, CLI_INPUT, path, "blocks before that place are good: a copy cut there replays",
+        return cli_fail(r->cli, CLI_INPUT, path,
+                        x->where == 0 ? "tunewired --record FILE makes one"
+                                      : "blocks before that place are good: a copy cut there replays",
                         "byte %llu: %s", (unsigned long long)x->where, x->text);
     }
     if (x->end == TW_REPLAY_DIVERGED) {
