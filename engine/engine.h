@@ -64,7 +64,8 @@ typedef enum tw_graph_state { TW_GRAPH_EMPTY = 0, TW_GRAPH_STOPPED = 1, TW_GRAPH
  *         TW_E_BUSY: the spare slot still waits for the engine to leave it (one block, or a fade)
  *         TW_E_UNCONFIRMED: the spare slot holds the graph an unconfirmed swap would go back to
  *         IMG_*, SCR_*, PARAM_*, NOMEM: fault says section (TW_SEC_* + 1, 0 header) and place;
- *         nothing changed
+ *         the running graph goes on, but the spare slot was used to look at the image: unless BUSY or UNCONFIRMED,
+ *         what could be rolled back to is gone, as after a prime that succeeds
  */
 tw_err_t tw_engine_prime(tw_engine_t *e, const uint8_t *image, uint32_t bytes, bool in_place, tw_fault_t *fault);
 /** Forget a primed graph that was not swapped in. What could be rolled back to before the prime is gone. */

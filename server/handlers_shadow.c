@@ -248,12 +248,16 @@ void tw_done_metrics(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply
 
 /* ---- promote and drop ------------------------------------------------------------------------------ */
 
-static tw_err_t put_values(tw_server_t *s, const tw_double_t *d)
+/* All of them, as far as the node takes them together; then the shadow has done its work. */
+static tw_err_t put_values(tw_server_t *s, const tw_double_t *d, tw_fault_t *fault)
 {
+    uint32_t node;
+    *fault = (tw_fault_t){0};
     for (uint32_t at = 0; at < d->used; at += room_of(d->values + at)) {
         const uint8_t *v = d->values + at;
         TW_TRY(tw_engine_put_param(s->e, 0, d->node, tw_get_le16(v), v + HEAD, tw_get_le16(v + 2)));
     }
+    TW_TRY(tw_engine_check_group(s->e, &node, fault));
     return tw_engine_put_shadow_drop(s->e, 0, d->shadow);
 }
 
@@ -270,10 +274,14 @@ void tw_on_shadow_promote(tw_call_t *c, const void *request)
         tw_fail(c, stale, tw_engine_version(s->e, d->node), "where = version now; nothing was changed");
         return;
     }
-    const tw_err_t err = put_values(s, d);
+    tw_fault_t fault;
+    const tw_err_t err = put_values(s, d, &fault);
     if (err != TW_OK) {
         tw_engine_drop(s->e);
-        tw_fail(c, err, d->id, err == TW_E_QUEUE_FULL ? TW_TEXT_QUEUE_FULL : "nothing was changed");
+        tw_fail(c, err, fault.err != TW_OK ? fault.at : d->id,
+                fault.err != TW_OK       ? "a parameter (where) is wrong together with the others; nothing was changed"
+                : err == TW_E_QUEUE_FULL ? TW_TEXT_QUEUE_FULL
+                                         : "nothing was changed");
         return;
     }
     tunewire_v1_Status st;

@@ -226,6 +226,12 @@ static bool note_data(pb_istream_t *in, const pb_field_t *field, void **arg)
     return pb_read(in, NULL, in->bytes_left);
 }
 
+/* Lengths come from it: a device may say anything. */
+static bool knows_format(uint32_t format)
+{
+    return tw_raw_bits(format & 0xFF) >= 8 && (format >> 8 & 0xFF) - 1 < TW_CAPTURE_CHANNELS && format >> 16 < 3;
+}
+
 static bool take_piece(void *ctx, const uint8_t *bytes, uint32_t n)
 {
     probe_t *p = ctx;
@@ -235,10 +241,13 @@ static bool take_piece(void *ctx, const uint8_t *bytes, uint32_t n)
         return true;
     }
     if (m.at == 0) {
+        if (m.before > m.points || !knows_format(m.format)) {
+            return true; /* no capture of any device we know of */
+        }
         p->head = m;
         p->points.n = 0;
     }
-    if (m.capture != p->head.capture || !tw_bytes_add(&p->points, d.p, d.n)) {
+    if (p->head.points == 0 || m.capture != p->head.capture || !tw_bytes_add(&p->points, d.p, d.n)) {
         return true; /* its beginning was another graph's */
     }
     const uint32_t size = tw_raw_bits(raw_of(p)) / 8 * channels_of(p) * each_of(p);

@@ -9,6 +9,7 @@
 typedef struct out_file {
     tw_sample_file_t samples;
     FILE *f;
+    bool wrote;
     uint32_t raw, channels, rate_hz; /* as of the last graph */
     char path[600];
 } out_file_t;
@@ -88,15 +89,22 @@ static bool on_progress(void *ctx, uint64_t done, uint64_t all)
     return !cli_stopped(r->cli);
 }
 
+/* What is still in a buffer may be what finds no space. */
 static void close_outs(replay_t *r)
 {
     for (uint32_t i = 0; r->outs != NULL && i < r->file.n_ios; i++) {
-        if (r->outs[i].f != NULL) {
-            (void)cli_samples_end(&r->outs[i].samples);
-            (void)fclose(r->outs[i].f);
+        out_file_t *o = &r->outs[i];
+        if (o->f == NULL) {
+            continue;
+        }
+        const bool ended = cli_samples_end(&o->samples);
+        o->wrote = fclose(o->f) == 0 && ended;
+        o->f = NULL;
+        if (!o->wrote && !r->failed) {
+            (void)cli_fail(r->cli, CLI_INPUT, o->path, "is there space?", "cannot write (%s)", strerror(errno));
+            r->failed = true;
         }
     }
-    free(r->outs);
 }
 
 static const char *end_word(const tw_replay_result_t *x)
@@ -137,7 +145,7 @@ static int print_result(const replay_t *r, const tw_replay_result_t *x)
                   (unsigned long long)x->blocks, (unsigned long long)x->commands, (unsigned long long)x->inputs,
                   (unsigned long long)x->outputs);
     for (uint32_t i = 0; i < r->file.n_ios; i++) {
-        if (r->outs[i].f != NULL) {
+        if (r->outs[i].wrote) {
             (void)fprintf(out, "wrote %s\n", r->outs[i].path);
         }
     }
@@ -173,7 +181,9 @@ static int report(const replay_t *r, const tw_replay_result_t *x)
         return CLI_STOPPED;
     }
     if (x->end == TW_REPLAY_REFUSED) {
-        return cli_fail(r->cli, CLI_INPUT, path, "blocks before that place are good: a copy cut there replays",
+        return cli_fail(r->cli, CLI_INPUT, path,
+                        x->where == 0 ? "tunewired --record FILE makes one"
+                                      : "blocks before that place are good: a copy cut there replays",
                         "byte %llu: %s", (unsigned long long)x->where, x->text);
     }
     if (x->end == TW_REPLAY_DIVERGED) {
@@ -212,8 +222,9 @@ int verb_replay(tw_cli_t *cli)
         .ctx = &r, .format = on_format, .output = r.folder != NULL ? on_output : NULL, .progress = on_progress};
     tw_replay_play(bytes.data, bytes.n, is_one && r.outs != NULL ? &user : NULL, &result);
     on_progress(&r, bytes.n, bytes.n);
-    const int code = report(&r, &result);
     close_outs(&r);
+    const int code = report(&r, &result);
+    free(r.outs);
     free(bytes.data);
     return code;
 }

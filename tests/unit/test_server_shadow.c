@@ -94,6 +94,24 @@ static void values_the_node_would_refuse_are_refused(void **state)
     assert_int_equal(refer(w, TW_M_Shadow_Drop, info.shadow, 0), 0);
 }
 
+/* Poles at a radius of 0.78, or of 1.10 at post_shift 1: each value is fine alone. */
+static void values_that_are_wrong_together_are_not_promoted(void **state)
+{
+    (void)state;
+    const tunewire_v1_ShadowInfo info = start(w, 0, 0);
+    tunewire_v1_ShadowSet sharp = {.shadow = info.shadow, .index = 3, .value = {.size = 10}};
+    tw_put_le16(sharp.value.bytes, 100);
+    tw_put_le16(sharp.value.bytes + 8, (uint16_t)-20000);
+    const tunewire_v1_ShadowSet shift = {.shadow = info.shadow, .index = 2, .value = {1, {1}}};
+    const tunewire_v1_ShadowSet back = {.shadow = info.shadow, .index = 2, .value = {1, {0}}};
+    assert_int_equal(wire_call(w, TW_M_Shadow_Set, PB(ShadowSet), &sharp, NULL, NULL), 0);
+    assert_int_equal(wire_call(w, TW_M_Shadow_Set, PB(ShadowSet), &shift, NULL, NULL), 0);
+    assert_int_equal(refer(w, TW_M_Shadow_Promote, info.shadow, 0), tunewire_v1_Code_OUT_OF_RANGE);
+    assert_non_null(strstr(wire_status(w)->text, "together"));
+    assert_int_equal(wire_call(w, TW_M_Shadow_Set, PB(ShadowSet), &back, NULL, NULL), 0); /* it is still there */
+    assert_int_equal(refer(w, TW_M_Shadow_Promote, info.shadow, 0), 0);
+}
+
 static void a_pool_that_is_full_says_what_is_missing(void **state)
 {
     (void)state;
@@ -133,6 +151,7 @@ int main(void)
         WITH_BENCH(a_candidate_is_measured_and_promoted_at_once),
         WITH_BENCH(a_node_that_was_changed_meanwhile_is_not_promoted),
         WITH_BENCH(values_the_node_would_refuse_are_refused),
+        WITH_BENCH(values_that_are_wrong_together_are_not_promoted),
         WITH_BENCH(a_pool_that_is_full_says_what_is_missing),
         WITH_BENCH(shadows_end_with_their_session_and_their_graph),
     };
