@@ -301,6 +301,13 @@ tw_err_t tw_graph_set_param(tw_graph_t *g, uint32_t node, uint32_t tag, const ui
 tw_err_t tw_graph_get_param(tw_graph_t *g, uint32_t node, uint32_t tag, uint8_t *value, uint32_t *bytes);
 /** The node's memory, function or arcs changed place: tell the scheduler. */
 void tw_graph_bind(tw_graph_t *g, uint32_t node);
+/**
+ * Move a memory block of a node, between two blocks: its bytes are copied to `to`, which outlives the graph, and the
+ * node is told. @param to  as many bytes; may overlap the old place
+ * @return TW_OK; NOT_FOUND no such node or block; UNSUPPORTED its type keeps addresses into it, or the image does not
+ *         say that it may move; ALIGN. Nothing has changed then
+ */
+tw_err_t tw_graph_relocate(tw_graph_t *g, uint32_t node, uint32_t block, void *to);
 /** RESET one node; preset < 0 = the image's, with its boot parameters. */
 void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm);
 
