@@ -39,6 +39,8 @@ typedef struct tw_engine_cfg {
     uint32_t shadow_bytes; /* pool of the shadows, 0 = none; multiple of 64 */
     uint32_t threads;      /* instances that share a graph, at most TW_MAX_INSTANCES; 0 = 1, the engine's thread alone.
                               The board's processors are dealt out among them in turn */
+    const tw_infer_t *infer; /* networks nodes may run, NULL none; called from the engine's thread, and from the control
+                                thread while a graph is primed (describe, n_models) */
 } tw_engine_cfg_t;
 
 /** Memory tw_engine_init() takes for this configuration [bytes], alignment 64. */
@@ -56,7 +58,8 @@ typedef enum tw_graph_state { TW_GRAPH_EMPTY = 0, TW_GRAPH_STOPPED = 1, TW_GRAPH
 /**
  * Verify an image completely and prime it in the spare slot: memory placed, nodes RESET, boot
  * parameters set, scripts verified. The running graph is not touched.
- * @param in_place  image stays where it is (flash) and outlives the graph; otherwise it is copied
+ * @param in_place  image stays where it is (flash) and outlives the graph: its graph_location says what of it is
+ *                  copied to RAM all the same (tw_graph_place()); false: all of it is
  * @return TW_OK: the slot waits for tw_engine_put_swap() or tw_engine_unprime()
  *         TW_E_BUSY: the spare slot still waits for the engine to leave it (one block, or a fade)
  *         TW_E_UNCONFIRMED: the spare slot holds the graph an unconfirmed swap would go back to
@@ -73,6 +76,7 @@ typedef struct tw_engine_info {
     uint32_t nodes, arcs, ios, scripts;
     uint32_t crc;           /* header CRC of the image: its identity */
     uint32_t uid;           /* word 5 of the image */
+    uint32_t image_ram;     /* [bytes] of the slot that hold parts of the image, as its graph_location says */
     uint64_t tick;          /* next block to run */
     uint32_t load_permille; /* engine time of recent blocks / block period */
     uint32_t late_blocks;   /* blocks started late (port reports them, tw_engine_late()) */
@@ -129,6 +133,15 @@ typedef struct tw_engine_script {
 /** @return TW_OK, NO_GRAPH, SCRIPT_NONE */
 tw_err_t tw_engine_script(tw_engine_t *e, uint32_t script, tw_engine_script_t *out);
 
+typedef struct tw_engine_io {
+    uint32_t hwid, arc;
+    bool tx;
+    uint32_t settings[3]; /* as they are now: options of the IO's manifest */
+    char name[32];        /* the board's */
+} tw_engine_io_t;
+/** Its counters are its arc's (tw_engine_arc). @return TW_OK, NO_GRAPH, NOT_FOUND */
+tw_err_t tw_engine_io(tw_engine_t *e, uint32_t io, tw_engine_io_t *out);
+
 /* ---- control side: checks before put --------------------------------------- */
 
 /** As tw_param_check() for a node of the current graph; also NO_GRAPH, PARAM_NODE. Type 0 = not given. */
@@ -142,6 +155,12 @@ tw_err_t tw_engine_check_param(tw_engine_t *e, uint32_t node, uint32_t index, ui
 tw_err_t tw_engine_check_script(tw_engine_t *e, uint32_t script, const uint8_t *code, uint32_t code_bytes,
                                 uint32_t pool_bytes, tw_fault_t *fault);
 
+/**
+ * Other settings for IO `io` of the current graph.
+ * @return NO_GRAPH; NOT_FOUND; UNSUPPORTED: its board takes none at run time; RANGE: no options make these words
+ */
+tw_err_t tw_engine_check_io(tw_engine_t *e, uint32_t io, const uint32_t settings[3]);
+
 /* ---- control side: commands ------------------------------------------------ */
 /* Each put appends to the open group and returns TW_OK or TW_E_QUEUE_FULL (also when the reply
  * it asks for might not fit); the group stays as it was then. `token` != 0 asks for a reply
@@ -152,6 +171,8 @@ tw_err_t tw_engine_put_param(tw_engine_t *e, uint32_t token, uint32_t node, uint
                              uint32_t bytes);
 tw_err_t tw_engine_put_preset(tw_engine_t *e, uint32_t token, uint32_t node, uint32_t preset);
 tw_err_t tw_engine_put_read(tw_engine_t *e, uint32_t token, uint32_t node, uint32_t index);
+/** Reply: UNSUPPORTED when the driver refuses after all, also told as TW_EV_IO; the old settings stay then. */
+tw_err_t tw_engine_put_io(tw_engine_t *e, uint32_t token, uint32_t io, const uint32_t settings[3]);
 
 /* What the new graph takes over from the old at the boundary, for nodes that are the same in both (graph_carry.h). */
 typedef enum tw_carry {
@@ -190,8 +211,9 @@ tw_err_t tw_engine_put_keep(tw_engine_t *e, uint32_t token);
 /* ---- changes that wait to be confirmed ---- */
 
 /**
- * The group's put_param, put_preset and put_script between arm and armed remember what they replace, before the first
- * of them is applied to its node. From then on overload or NaN in an output puts all of it back, and put_revert does.
+ * The group's put_param, put_preset, put_script and put_io between arm and armed remember what they replace, before the
+ * first of them is applied to its node. From then on overload or NaN in an output puts all of it back, and put_revert
+ * does.
  * @param id  the caller's name for it, told by tw_engine_guard(); not 0
  * @return UNCONFIRMED: something else waits; the puts in between may say TXN_FULL: the old values find no room
  */
@@ -283,6 +305,8 @@ tw_err_t tw_engine_put_shadow_param(tw_engine_t *e, uint32_t token, uint32_t sha
                                     const uint8_t *value, uint32_t bytes);
 /** Reply data: a tw_shadow_sums_t. @param restart  count anew from here */
 tw_err_t tw_engine_put_shadow_read(tw_engine_t *e, uint32_t token, uint32_t shadow, bool restart);
+/** Its number is free once the engine has it: publish the group. @return SHADOW_NONE, also when it was dropped before
+ */
 tw_err_t tw_engine_put_shadow_drop(tw_engine_t *e, uint32_t token, uint32_t shadow);
 /** Largest piece of the pool that is free [bytes]. A swap, rollback or unload frees all shadows. */
 uint32_t tw_engine_shadow_room(tw_engine_t *e);
@@ -333,7 +357,7 @@ uint64_t tw_engine_publish(tw_engine_t *e);
 enum { TW_TICK_AHEAD_MAX = (1 << 29) - 1 }; /* blocks: six days at a millisecond each */
 /**
  * Hand the group over for tick `tick`, one such group at a time (TW_E_BUSY otherwise). Only
- * put_param, put_preset, put_script. A reply with token `token` names the tick it happened.
+ * put_param, put_preset, put_script, put_io. A reply with token `token` names the tick it happened.
  * @return TXN_TICK when `tick` is not at least 2 ahead, RANGE when more than TW_TICK_AHEAD_MAX, TXN_METHOD for
  *         other commands; the group stays open.
  *         A graph swapped in before the tick turns every reply of the group into GENERATION, a
@@ -361,7 +385,7 @@ typedef enum tw_event {
     TW_EV_TRACE = 3,        /* at = format id, value = r1 */
     TW_EV_NODE_ERROR = 4,   /* at = node, first time only */
     TW_EV_FLOW = 5,         /* at = arc, value = 0 underflow, 1 overflow; first of a series */
-    TW_EV_IO = 6,           /* at = hwid, value: back-end's */
+    TW_EV_IO = 6,           /* at = hwid, value: back-end's; err: settings it refused */
     TW_EV_APP = 7,          /* at = callapp code, value = r0 */
 } tw_event_t;
 

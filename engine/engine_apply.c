@@ -25,6 +25,7 @@ static tw_err_t control(tw_engine_t *e, tw_control_t op, uint32_t steps)
         tw_gauge_set(&e->state, TW_GRAPH_RUNNING);
         return TW_OK;
     case TW_CTL_STOP:
+        swap_end_fade(e);
         tw_gauge_set(&e->state, TW_GRAPH_STOPPED);
         state_due(e);
         return TW_OK;
@@ -167,6 +168,9 @@ static void apply_to_graph(tw_engine_t *e, const cmd_t *c)
     case OP_CONFIRM:
     case OP_REVERT:
         answer(e, c, end_armed(e, c));
+        return;
+    case OP_IO:
+        answer(e, c, io_apply(e, c->a, data_of(c)));
         return;
     case OP_SHADOW:
     case OP_SHADOW_SET:

@@ -265,6 +265,9 @@ void record_command(tw_engine_t *e, const cmd_t *c)
     case OP_REVERT:
         put(e, TW_REC_REVERT, c->a, 0, NULL, 0);
         break;
+    case OP_IO:
+        put(e, TW_REC_IO, c->a, 0, data, c->n);
+        break;
     case OP_PAD:
     case OP_READ: /* reads leave the graph as it is */
     case OP_ARC_READ:

@@ -3,11 +3,12 @@
  *   record: u32 kind, u32 target, u32 bytes, data padded to 8
  *
  * A node is saved once, whole, before the first command that touches it: a preset changes everything, and a value may
- * be seen through two parameters. So is a script. Room was counted by the control side before the group was published.
+ * be seen through two parameters. So are a script and an IO. Room was counted by the control side before the group was
+ * published.
  */
 #include "engine/engine_priv.h"
 
-enum { UNDO_NODE = 1, UNDO_SCRIPT = 2, HEAD = 16 };
+enum { UNDO_NODE = 1, UNDO_SCRIPT = 2, UNDO_IO = 3, HEAD = 16, IO_BYTES = 12 };
 
 static uint32_t record(uint32_t bytes)
 {
@@ -65,11 +66,21 @@ uint32_t undo_need(tw_engine_t *e, const cmd_t *c)
     if (c->op == OP_SCRIPT) {
         return record(TW_GRAPH_SCRIPT_SAVED_MAX);
     }
+    if (c->op == OP_IO) {
+        return record(IO_BYTES);
+    }
     if ((c->op != OP_PARAM && c->op != OP_PRESET) || s->asked[c->a] == e->c.arm_number) {
         return 0;
     }
-    s->asked[c->a] = e->c.arm_number;
     return record(tw_graph_params_bytes(&s->graph.nodes[c->a]));
+}
+
+void undo_count(tw_engine_t *e, const cmd_t *c, uint32_t need)
+{
+    e->c.arm_need += need;
+    if (need != 0 && c->op != OP_SCRIPT) {
+        e->slots[e->c.group_view].asked[c->a] = e->c.arm_number;
+    }
 }
 
 /* ---- engine side ------------------------------------------------------------------------- */
@@ -123,11 +134,11 @@ static void note_node(tw_engine_t *e, uint32_t node)
     e->undo.used = at + record(bytes);
 }
 
-/* Scripts are few: no mark, a look at what is there. */
-static bool has_script(const undo_t *u, uint32_t script)
+/* Scripts and IOs are few: no mark, a look at what is there. */
+static bool has(const undo_t *u, uint32_t kind, uint32_t target)
 {
     for (uint32_t at = 0; at < u->used; at += record(tw_get_le32(u->buf + at + 8))) {
-        if (tw_get_le32(u->buf + at) == UNDO_SCRIPT && tw_get_le32(u->buf + at + 4) == script) {
+        if (tw_get_le32(u->buf + at) == kind && tw_get_le32(u->buf + at + 4) == target) {
             return true;
         }
     }
@@ -141,9 +152,11 @@ void undo_note(tw_engine_t *e, const cmd_t *c)
     }
     if (c->op == OP_PARAM || c->op == OP_PRESET) {
         note_node(e, c->a);
-    } else if (c->op == OP_SCRIPT && !has_script(&e->undo, c->a)) {
+    } else if (c->op == OP_SCRIPT && !has(&e->undo, UNDO_SCRIPT, c->a)) {
         const uint32_t bytes = tw_graph_script_saved(e->e.graph, c->a);
         tw_graph_save_script(e->e.graph, c->a, begin_record(&e->undo, UNDO_SCRIPT, c->a, bytes));
+    } else if (c->op == OP_IO && !has(&e->undo, UNDO_IO, c->a)) {
+        io_save(e->e.graph, c->a, begin_record(&e->undo, UNDO_IO, c->a, IO_BYTES));
     }
 }
 
@@ -153,6 +166,8 @@ static void put_back(tw_engine_t *e, const uint8_t *rec)
     const uint32_t target = tw_get_le32(rec + 4), bytes = tw_get_le32(rec + 8);
     if (tw_get_le32(rec) == UNDO_NODE) {
         tw_graph_restore_params(g, target, rec + HEAD, bytes, e->slots[e->e.slot].value);
+    } else if (tw_get_le32(rec) == UNDO_IO) {
+        (void)io_apply(e, target, rec + HEAD);
     } else {
         tw_graph_restore_script(g, target, rec + HEAD, bytes);
     }

@@ -177,6 +177,9 @@ void tw_deferred_reply(tw_server_t *s, const tw_engine_reply_t *r)
     case TW_WAIT_METRICS:
         tw_done_metrics(&c, &d, r);
         break;
+    case TW_WAIT_IO:
+        tw_done_io(&c, &d, r);
+        break;
     case TW_WAIT_VALUE:
     case TW_WAIT_AUTH:
         break; /* the engine does not know these */

@@ -79,6 +79,19 @@ static void stage(tw_call_t *c, const tw_hot_set_t *q)
     }
 }
 
+/* Fine alone: a filter's coefficients may still not go with its post_shift. Judged as a commit of this one value. */
+static bool agrees(tw_call_t *c)
+{
+    tunewire_v1_Status st;
+    uint32_t node;
+    if (tw_values_together(c->s, &node, &st) == TW_OK) {
+        return true;
+    }
+    tw_engine_drop(c->s->e);
+    tw_reply_status(c, &st, NULL, NULL);
+    return false;
+}
+
 /* Set and read in one group: what comes back is what the node made of the value at that boundary. */
 static void set_and_read(tw_call_t *c, const tw_hot_set_t *q)
 {
@@ -90,6 +103,10 @@ static void set_and_read(tw_call_t *c, const tw_hot_set_t *q)
     tw_err_t err = tw_engine_put_param(s->e, 0, q->node, q->index, q->value, q->value_len);
     if (err == TW_OK) {
         err = tw_engine_put_read(s->e, d->token, q->node, q->index);
+    }
+    if (err == TW_OK && !agrees(c)) {
+        tw_undefer(s, d);
+        return;
     }
     if (!tw_hand_over(c, d, err)) {
         return;
@@ -105,6 +122,9 @@ static void set_now(tw_call_t *c, const tw_hot_set_t *q)
     const tw_err_t err = tw_engine_put_param(s->e, 0, q->node, q->index, q->value, q->value_len);
     if (err != TW_OK) {
         tw_fail(c, err, 0, TW_TEXT_QUEUE_FULL);
+        return;
+    }
+    if (!agrees(c)) {
         return;
     }
     const uint64_t tick = tw_engine_publish(s->e);

@@ -78,8 +78,10 @@ static void line_of(tw_server_t *s, const tw_engine_reply_t *r, uint32_t level, 
         place(t, "arc ", r->at, r->value == 0 ? "underflow" : "overflow");
         break;
     case TW_EV_IO:
-        place(t, "io ", r->at, "");
-        tw_text_int(t, r->value);
+        place(t, "io ", r->at, r->err != TW_OK ? "its driver refuses the settings" : "");
+        if (r->err == TW_OK) {
+            tw_text_int(t, r->value);
+        }
         break;
     case TW_EV_APP:
         place(t, "callapp ", r->at, "");

@@ -26,6 +26,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <time.h>
 
 enum {
     KB = 1024,
@@ -320,6 +321,16 @@ static bool open_thread(daemon_t *d)
 
 /* ---- running ------------------------------------------------------------------------ */
 
+/* Whoever reads the line finds the graph running, not on its way in. */
+static void await_graph(const daemon_t *d)
+{
+    static const struct timespec moment = {.tv_nsec = 200000};
+    while (!atomic_load(&ending) && tw_server_waiting(d->server)) {
+        nanosleep(&moment, NULL);
+        (void)tw_server_poll(d->server);
+    }
+}
+
 static void announce(const daemon_t *d)
 {
     const bool v6 = strchr(d->opt.host, ':') != NULL;
@@ -461,6 +472,7 @@ int main(int argc, char **argv)
     bool ok = open_parts(&d);
     if (ok) {
         prctl(PR_SET_TIMERSLACK, 1000ul); /* [ns]; replies that wait for the engine are polled for */
+        await_graph(&d);
         announce(&d);
         ok = serve(&d);
         engine_thread_stop(&d.thread);

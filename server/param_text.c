@@ -110,3 +110,22 @@ void tw_param_text(tw_server_t *s, const tw_param_ref_t *q, const tw_fault_t *fa
         say_type(&t, p->raw);
     }
 }
+
+tw_err_t tw_values_together(tw_server_t *s, uint32_t *node, tunewire_v1_Status *st)
+{
+    tw_fault_t fault;
+    tw_engine_node_t n;
+    char buf[TW_LOG_TEXT];
+    const tw_err_t err = tw_engine_check_group(s->e, node, &fault);
+    if (err == TW_OK || tw_engine_node(s->e, *node, &n) != TW_OK) {
+        return TW_OK;
+    }
+    tw_text_t t;
+    tw_text_init(&t, buf, sizeof buf);
+    tw_text_str(&t, n.name);
+    tw_text_str(&t, ": parameter ");
+    tw_text_int(&t, fault.at);
+    tw_text_str(&t, ", together with its others");
+    tw_rpc_status(st, err, fault.at, buf);
+    return err;
+}

@@ -169,6 +169,7 @@ typedef enum tw_wait_kind {
     TW_WAIT_ARC_WRITE,
     TW_WAIT_SHADOW,
     TW_WAIT_METRICS,
+    TW_WAIT_IO,
     TW_WAIT_VALUE, /* for the client's upload */
     TW_WAIT_AUTH,  /* for time to pass */
 } tw_wait_kind_t;
@@ -229,7 +230,7 @@ typedef struct tw_pending {
     uint32_t count;   /* how often something went back by itself */
 } tw_pending_t;
 
-typedef enum tw_op_kind { TW_OP_SET, TW_OP_PRESET, TW_OP_SCRIPT } tw_op_kind_t;
+typedef enum tw_op_kind { TW_OP_SET, TW_OP_PRESET, TW_OP_SCRIPT, TW_OP_IO } tw_op_kind_t;
 typedef struct tw_op {
     uint32_t kind, number, target, index, bytes, expect_version;
 } tw_op_t;
@@ -306,6 +307,7 @@ struct tw_server {
     uint64_t next_due_us;
     uint32_t swap_token; /* != 0: a swap or unload is on its way */
     bool have_graph;
+    uint32_t graph_seen; /* generation that probes, subscriptions and shadows are of */
 
     tw_txn_t txn;
     tw_pending_t pending;
@@ -556,6 +558,9 @@ const tw_log_line_t *tw_log_next(tw_server_t *s, uint64_t *seq, uint32_t level, 
 
 /* handlers_graph.c */
 void tw_swap_done(tw_server_t *s, const tw_engine_reply_t *r);
+/** The engine may have gone back by itself: before anything new is attached to the graph, what was attached to the one
+ *  that left is taken for gone. Nothing happens while a swap is on its way. */
+void tw_graph_look(tw_server_t *s);
 /** Is this the one graph? false: the call was answered. */
 bool tw_graph_ok(tw_call_t *c, uint32_t graph);
 /** No swap on its way? false: the call was answered. */
@@ -576,6 +581,8 @@ typedef struct tw_param_ref {
     uint32_t bytes;
 } tw_param_ref_t;
 void tw_param_text(tw_server_t *s, const tw_param_ref_t *q, const tw_fault_t *fault, char *buf, size_t cap);
+/** Values of the open group, each fine alone, as they will be with their node's others. @return as *st says; *node */
+tw_err_t tw_values_together(tw_server_t *s, uint32_t *node, tunewire_v1_Status *st);
 
 /* handlers_param.c */
 /** The node of that number; false: the call was answered. */
@@ -598,6 +605,7 @@ void tw_done_stop(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t 
 void tw_done_commit(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
 void tw_done_confirm(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
 void tw_done_rollback(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
+void tw_done_io(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
 void tw_done_keep(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
 void tw_done_arc_read(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
 void tw_done_arc_write(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);

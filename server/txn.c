@@ -107,6 +107,9 @@ static tw_err_t put_op(tw_server_t *s, const tw_op_t *op, const uint8_t *value)
         return tw_engine_put_param(s->e, 0, op->target, op->index, value, op->bytes);
     case TW_OP_PRESET:
         return tw_engine_put_preset(s->e, 0, op->target, op->index);
+    case TW_OP_IO:
+        return tw_engine_put_io(s->e, 0, op->target,
+                                (const uint32_t[]){tw_get_le32(value), tw_get_le32(value + 4), tw_get_le32(value + 8)});
     case TW_OP_SCRIPT:
         return tw_engine_put_script(s->e, 0, op->target, value, op->index,
                                     op->bytes > op->index ? op->bytes - tw_round_up(op->index, 4) : 0);
@@ -226,7 +229,8 @@ void tw_done_commit(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_
 {
     if (r->err != TW_OK) {
         tw_count(c->s, TW_CNT_TXN_DROPPED);
-        if (d->c != 0) {
+        const tw_pending_t *p = &c->s->pending;
+        if (p->kind == TW_WAITS_VALUES && p->id == d->a) { /* else its graph went first, and something newer waits */
             tw_pending_clear(c->s);
         }
         tw_fail(c, r->err, 0, "nothing was applied");
@@ -265,30 +269,19 @@ static tw_err_t put_all(tw_server_t *s)
 static tw_err_t blame(tw_server_t *s, const tw_op_t *op, const uint8_t *value)
 {
     (void)value;
-    if (op->kind != TW_OP_SCRIPT && op->target == s->txn.blamed) {
+    if (op->kind <= TW_OP_PRESET && op->target == s->txn.blamed) {
         s->txn.failed_op = op->number;
     }
     return TW_OK;
 }
 
-/* Each value was fine alone. Blamed is the last operation on a node whose values are wrong together. */
+/* Blamed is the last operation on a node whose values are wrong together. */
 static tw_err_t check_together(tw_server_t *s)
 {
-    tw_fault_t fault;
-    tw_engine_node_t node;
-    char buf[TW_LOG_TEXT];
-    const tw_err_t err = tw_engine_check_group(s->e, &s->txn.blamed, &fault);
-    if (err == TW_OK || tw_engine_node(s->e, s->txn.blamed, &node) != TW_OK) {
-        return err;
+    const tw_err_t err = tw_values_together(s, &s->txn.blamed, &s->txn.first_error);
+    if (err != TW_OK) {
+        (void)each_op(s, blame);
     }
-    (void)each_op(s, blame);
-    tw_text_t t;
-    tw_text_init(&t, buf, sizeof buf);
-    tw_text_str(&t, node.name);
-    tw_text_str(&t, ": parameter ");
-    tw_text_int(&t, fault.at);
-    tw_text_str(&t, ", together with its others");
-    tw_rpc_status(&s->txn.first_error, err, fault.at, buf);
     return err;
 }
 

@@ -93,6 +93,9 @@
 #ifndef TW_HOT_ALIGN
 #define TW_HOT_ALIGN 64u /* of the records the scheduler reads: a cache line; 8 where there is no cache */
 #endif
+#ifndef TW_COMPACT_RECORDS
+#define TW_COMPACT_RECORDS (!TW_SMALL) /* 0: compact node records and memory asked at load are refused (IMG_NODE) */
+#endif
 #ifndef TW_WIDE_IMAGES
 #define TW_WIDE_IMAGES (!TW_SMALL) /* 0: no image of more than 4095 nodes or 4096 arcs */
 #endif

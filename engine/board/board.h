@@ -85,10 +85,17 @@ typedef struct tw_board {
      */
     void (*adopt)(void *ctx);
     /**
-     * Engine thread: a command to the driver of IO `hwid`, for rows with `acks`. NULL = no such rows.
+     * Engine thread: a command to the driver of IO `hwid`; to rows without `acks` only SET, when settings change.
+     * NULL = no such rows, and no settings at run time.
      * @return START: the transfer is possible (false: asked again, less and less often); SET: the settings are taken
      */
     bool (*io)(void *ctx, uint32_t hwid, tw_io_command_t command, const void *data, uint32_t bytes);
+    /**
+     * Control thread: may SET bring these settings to IO `hwid`, which has those of `now`? NULL = io() alone decides,
+     * when it is told.
+     * @return TW_OK; RANGE: no options make these words; UNSUPPORTED: the format would change, which is the graph's
+     */
+    tw_err_t (*settings)(void *ctx, uint32_t hwid, const uint32_t now[3], const uint32_t settings[3]);
     /**
      * Caches, for arcs that ask for it (arc_flush). wrote: `bytes` at `at` are to reach memory; else they are to be
      * read from there. Engine thread; NULL = caches are coherent.

@@ -121,6 +121,39 @@ static tw_err_t take_settings(const tw_board_linux_t *b, const io_t *io, const u
     return TW_OK;
 }
 
+/* What is not of the converter is the format, which is the graph's. */
+static bool same_format(const tw_io_manifest_t *m, const uint32_t a[3], const uint32_t b[3])
+{
+    uint8_t x[TW_COUNT(m->settings)] = {0}, y[TW_COUNT(m->settings)] = {0};
+    if (tw_settings_unpack(m, a, x) != TW_OK || tw_settings_unpack(m, b, y) != TW_OK) {
+        return memcmp(a, b, TW_SETTINGS_WORDS * sizeof *a) == 0;
+    }
+    for (unsigned i = 0; i < m->n_settings; i++) {
+        if (x[i] != y[i] && !is_analog(m->settings[i].tag)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static tw_err_t board_settings(void *ctx, uint32_t hwid, const uint32_t now[3], const uint32_t settings[3])
+{
+    const tw_board_linux_t *b = ctx;
+    const io_t *io = find_io(b, hwid);
+    if (io == NULL) {
+        return TW_E_NOT_FOUND;
+    }
+    TW_TRY(take_settings(b, io, settings));
+    return same_format(&b->cfg.platform->ios[io - b->ios], now, settings) ? TW_OK : TW_E_UNSUPPORTED;
+}
+
+/* Told by board_settings(); there is nothing to turn, and here is no place to write about it. */
+static bool board_io(void *ctx, uint32_t hwid, tw_io_command_t command, const void *data, uint32_t bytes)
+{
+    (void)ctx, (void)hwid, (void)data, (void)bytes;
+    return command == TW_IO_SET;
+}
+
 static tw_err_t board_accept(void *ctx, uint32_t hwid, uint32_t raw, uint32_t channels, float rate_hz,
                              uint32_t frame_bytes, const uint32_t settings[3])
 {
@@ -353,6 +386,8 @@ static tw_board_linux_t *make_board(const tw_board_linux_cfg_t *cfg)
                             .read = board_read,
                             .write = board_write,
                             .accept = board_accept,
+                            .settings = board_settings,
+                            .io = board_io,
                             .adopt = adopt};
     describe_banks(b);
     return b;

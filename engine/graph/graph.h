@@ -41,6 +41,14 @@ typedef struct tw_graph_host {
     void (*tap)(void *ctx, void *taps, const uint8_t *data, uint32_t bytes);
 } tw_graph_host_t;
 
+/** Where the parts of an image are while its graph runs: see tw_graph_place(). */
+typedef struct tw_graph_image {
+    const uint8_t *whole; /* all of it: where banks, formats and IOs are read */
+    const uint8_t *nodes; /* where node records and all behind them are */
+    const uint8_t *rest;  /* where arcs, scripts, parameters and extensions are */
+    uint32_t ram;         /* [bytes] the copy takes */
+} tw_graph_image_t;
+
 /** What a graph needs from around it; outlives it. */
 typedef struct tw_graph_env {
     const tw_port_t *port;
@@ -48,6 +56,7 @@ typedef struct tw_graph_env {
     tw_graph_host_t host;
     const tw_infer_t *infer; /* networks, NULL none */
     const tw_board_t *kept;  /* a warm boot: what it restores is there before RESET (graph_state.h). NULL: a cold one */
+    tw_graph_image_t image;  /* all NULL: the image given to tw_graph_load() is all there is */
 } tw_graph_env_t;
 
 /** One entry of a node's arc list. */
@@ -146,6 +155,7 @@ typedef struct tw_graph_hot {
     uint8_t reruns;
     bool plain;  /* stream arcs alone, no high QoS, no script of any kind: runs by the short path */
     bool single; /* plain, one arc in, one out */
+    bool line;   /* the place behind goes on with what this node makes: see graph_sched.c */
     bool timed;  /* in every run */
     uint8_t key; /* of its level in the schedule: class, then priority; lower first */
     tw_gauge_t runs, cycles_last, cycles_max;
@@ -161,7 +171,7 @@ typedef struct tw_graph_io {
     bool copy;           /* of set0copy1 */
     double step, period; /* due when the phase, stepped each block, reaches the period */
     double phase;
-    uint32_t settings[3];
+    tw_gauge_t settings[3];
     /* time stamps in front of frames */
     uint8_t ts, ts_size;
     uint8_t stamp[8]; /* of the frame under way */
@@ -197,7 +207,7 @@ typedef struct tw_graph_flow {
 
 typedef struct tw_graph {
     tw_graph_env_t env;
-    const uint8_t *img;
+    const uint8_t *img; /* env.image.rest */
     uint32_t n_nodes, n_arcs, n_ios, n_scripts, n_formats, n_banks;
     tw_format_t *formats;
     tw_graph_node_t *nodes;
@@ -215,8 +225,10 @@ typedef struct tw_graph {
     tw_graph_script_t *scripts;
     tw_graph_place_t *places; /* blocks that are backed up or may move, in the order of nodes and blocks */
     uint32_t n_places;
-    bool restored;    /* a warm boot: what is backed up is there before the first RESET */
-    uint8_t **banks;  /* base of each bank, in the image's order */
+    bool restored;        /* a warm boot: what is backed up is there before the first RESET */
+    uint8_t **banks;      /* base of each bank, in the image's order */
+    struct grant *grants; /* memory nodes asked for at load, by node and block; NULL none */
+    uint32_t n_grants;
     uint8_t *scratch; /* a frame nobody wants */
     tw_services_t svc;
     struct tw_shadow *shadows; /* doubles of nodes (graph_shadow.h), NULL none */
@@ -250,6 +262,21 @@ typedef struct tw_graph {
 tw_err_t tw_graph_check(const uint8_t *img, uint32_t bytes, const tw_board_t *board, tw_arena_t *scratch,
                         tw_fault_t *fault);
 
+/**
+ * Copy to RAM what a verified image's graph_location (word 7 [1:0]) says, and find its parts.
+ *
+ *   0  all of it
+ *   1  header, and from the node list on; banks, formats and IOs are read where they are
+ *   2  header, and from the arc descriptors on; node records too are read where they are
+ *   3  nothing: it is in RAM already, or runs in place
+ *
+ * @param stays  the image stays readable for as long as the graph is there (flash); otherwise all is copied
+ * @return TW_OK; NOMEM: fault->at = bytes missing
+ *
+ * Source: S0:L208-211.
+ */
+tw_err_t tw_graph_place(const uint8_t *img, uint32_t bytes, bool stays, tw_arena_t *arena, tw_graph_image_t *out,
+                        tw_fault_t *fault);
 /**
  * Build the run-time state of a verified image from `arena`: banks placed and filled, tables
  * decoded, nodes RESET with preset and boot parameters. The image is borrowed.

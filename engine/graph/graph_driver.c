@@ -107,7 +107,9 @@ static void open_driver(tw_graph_t *g, tw_graph_io_t *io)
     d->opened = true;
     atomic_store_explicit(&d->stopped, false, memory_order_relaxed);
     atomic_store_explicit(&d->running, true, memory_order_release);
-    (void)set(g, io, io->settings);
+    const uint32_t settings[3] = {tw_gauge_get(&io->settings[0]), tw_gauge_get(&io->settings[1]),
+                                  tw_gauge_get(&io->settings[2])};
+    (void)set(g, io, settings);
     if (!io->copy) {
         (void)call(g, io, TW_IO_SET_BUFFER, io->arc->buf, io->arc->size);
     }
@@ -382,6 +384,8 @@ tw_err_t tw_graph_set_io(tw_graph_t *g, uint32_t index, const uint32_t settings[
     if (open && !set(g, io, settings)) {
         return TW_E_UNSUPPORTED;
     }
-    memcpy(io->settings, settings, sizeof io->settings);
+    for (unsigned i = 0; i < 3; i++) {
+        tw_gauge_set(&io->settings[i], settings[i]);
+    }
     return TW_OK;
 }

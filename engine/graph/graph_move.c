@@ -27,7 +27,7 @@ static uint32_t move(tw_graph_t *g, uint32_t node, tw_graph_place_t *p, uint8_t 
 
 tw_err_t tw_graph_relocate(tw_graph_t *g, uint32_t node, uint32_t block, void *to)
 {
-    if (node >= g->n_nodes || block >= tw_img_node_parts(g->img, g->nodes[node].record).blocks) {
+    if (node >= g->n_nodes || block >= g->nodes[node].desc->n_mem) {
         return TW_E_NOT_FOUND;
     }
     tw_graph_place_t *p = find_place(g, node, block);

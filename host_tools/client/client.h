@@ -171,6 +171,10 @@ typedef struct tw_arcs {
     tunewire_v1_ArcInfo *rows;
     uint32_t n;
 } tw_arcs_t;
+typedef struct tw_ios {
+    tunewire_v1_IoInfo *rows;
+    uint32_t n;
+} tw_ios_t;
 typedef struct tw_params {
     tunewire_v1_ParamDesc *rows;
     uint32_t n;
@@ -186,6 +190,7 @@ typedef struct tw_counters {
 } tw_counters_t;
 bool tw_client_nodes(tw_client_t *c, tw_nodes_t *out);
 bool tw_client_arcs(tw_client_t *c, tw_arcs_t *out);
+bool tw_client_ios(tw_client_t *c, tw_ios_t *out);
 bool tw_client_params(tw_client_t *c, uint32_t node, tw_params_t *out);
 bool tw_client_scripts(tw_client_t *c, tw_scripts_t *out);
 bool tw_client_stats(tw_client_t *c, tw_counters_t *out);

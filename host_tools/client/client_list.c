@@ -69,6 +69,17 @@ static bool get_arc_page(tw_client_t *c, rows_t *r, uint32_t node, uint32_t *tot
     return ok;
 }
 
+static bool get_io_page(tw_client_t *c, rows_t *r, uint32_t unused, uint32_t *total)
+{
+    (void)unused;
+    const tunewire_v1_GraphRef ref = {.first = r->n};
+    tunewire_v1_IoList list = {.ios = into(r)};
+    const bool ok =
+        tw_client_call(c, &(tw_client_call_t){.method = TW_M_Graph_Ios, .request = &ref, .response = &list});
+    *total = list.total;
+    return ok;
+}
+
 static bool get_param_page(tw_client_t *c, rows_t *r, uint32_t node, uint32_t *total)
 {
     const tunewire_v1_NodeRef ref = {.node = node, .first = r->n};
@@ -110,6 +121,14 @@ bool tw_client_arcs(tw_client_t *c, tw_arcs_t *out)
     rows_t r = {.fields = tunewire_v1_ArcInfo_fields, .size = sizeof *out->rows};
     const bool ok = read_all(c, &r, get_arc_page, 0);
     *out = (tw_arcs_t){(void *)r.at, r.n};
+    return ok;
+}
+
+bool tw_client_ios(tw_client_t *c, tw_ios_t *out)
+{
+    rows_t r = {.fields = tunewire_v1_IoInfo_fields, .size = sizeof *out->rows};
+    const bool ok = read_all(c, &r, get_io_page, 0);
+    *out = (tw_ios_t){(void *)r.at, r.n};
     return ok;
 }
 

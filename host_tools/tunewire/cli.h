@@ -141,6 +141,9 @@ const tunewire_v1_NodeInfo *cli_split_name(tw_cli_t *cli, const char *text, cons
 /** The name nearest to `text`, or NULL when none is near. */
 const char *cli_nearest(const char *text, const char *const *names, size_t n);
 
+/** verb_io.c: the name people type, without the prefix all have. */
+const char *cli_io_name(const tunewire_v1_IoInfo *io);
+
 /* ---- cli_file.c ------------------------------------------------------------------------------ */
 /** Whole file. @return false after printing why (CLI_INPUT) */
 bool cli_read_file(tw_cli_t *cli, const char *path, tw_bytes_t *out);

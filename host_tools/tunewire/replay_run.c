@@ -161,6 +161,13 @@ static tw_err_t board_accept(void *ctx, uint32_t hwid, uint32_t raw, uint32_t ch
     return TW_OK;
 }
 
+/* There is nothing to set, and what the settings did is in the inputs. */
+static bool board_io(void *ctx, uint32_t hwid, tw_io_command_t command, const void *data, uint32_t bytes)
+{
+    (void)ctx, (void)hwid, (void)data, (void)bytes;
+    return command == TW_IO_SET;
+}
+
 /* ---- set up ---------------------------------------------------------------------------------- */
 
 static bool take_tables(tw_replay_t *r)
@@ -197,7 +204,8 @@ static bool open_engine(tw_replay_t *r)
                             .n_banks = f->n_banks,
                             .read = board_read,
                             .write = board_write,
-                            .accept = board_accept};
+                            .accept = board_accept,
+                            .io = board_io};
     if (f->graph_bytes < 256 || f->graph_bytes > TW_REPLAY_GRAPH_MAX) {
         return fail(r, TW_REPLAY_REFUSED, TW_RH_GRAPH_BYTES, "a graph memory no device has");
     }
@@ -365,6 +373,14 @@ static tw_err_t put_run(tw_replay_t *r, const tw_replay_record_t *rec)
     return tw_engine_put_run(r->engine, 0, tw_get_le32(rec->p + 8), args, n / 8, tw_get_le32(rec->p + 12));
 }
 
+static tw_err_t put_io(tw_replay_t *r, const tw_replay_record_t *rec)
+{
+    const uint32_t io = tw_get_le32(rec->p + 8);
+    const uint32_t settings[3] = {tw_get_le32(rec->p + 16), tw_get_le32(rec->p + 20), tw_get_le32(rec->p + 24)};
+    TW_TRY(tw_engine_check_io(r->engine, io, settings));
+    return tw_engine_put_io(r->engine, 0, io, settings);
+}
+
 static tw_err_t put_control(tw_replay_t *r, uint32_t op, uint32_t steps)
 {
     return op > TW_CTL_WARM ? TW_E_ARG : tw_engine_put_control(r->engine, 0, (tw_control_t)op, steps);
@@ -384,6 +400,8 @@ static tw_err_t put_command(tw_replay_t *r, const tw_replay_record_t *rec)
         return tw_engine_put_preset(r->engine, 0, a, b);
     case TW_REC_SCRIPT:
         return put_script(r, rec);
+    case TW_REC_IO:
+        return put_io(r, rec);
     case TW_REC_RUN:
         return put_run(r, rec);
     case TW_REC_SCRIPT_OFF:

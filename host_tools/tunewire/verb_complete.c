@@ -181,6 +181,18 @@ static void offer_arcs(tw_cli_t *cli, const line_t *l)
     }
 }
 
+static void offer_ios(tw_cli_t *cli, const line_t *l)
+{
+    tw_ios_t ios = {0};
+    if (connect_quietly(cli, l)) {
+        (void)tw_client_ios(cli->c, &ios);
+    }
+    for (uint32_t i = 0; i < ios.n; i++) {
+        offer(cli, l, cli_io_name(&ios.rows[i]));
+    }
+    free(ios.rows);
+}
+
 static void offer_scripts(tw_cli_t *cli, const line_t *l)
 {
     tw_scripts_t s = {0};
@@ -246,6 +258,8 @@ static void offer_arguments(tw_cli_t *cli, const line_t *l)
         offer_params(cli, l, "");
     } else if (starts(args, "NODE") || starts(args, "[NODE]")) {
         offer_nodes(cli, l);
+    } else if (starts(args, "[IO ")) {
+        offer_ios(cli, l);
     } else if (starts(args, "ARC")) {
         offer_arcs(cli, l);
     } else if (starts(l->verb->name, "script") && starts(args, "N")) {

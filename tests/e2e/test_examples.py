@@ -96,7 +96,8 @@ def test_an_example_runs_on_recorded_speech(path, tmp_path, server):
     if platform_of(path) != PLATFORM:
         pytest.skip(f"{path}: for another platform")
     if "arm_stream_infer" in text_of(path):
-        done = subprocess.run([DAEMON, "--platform", PLATFORM, "--graph", image, "--listen", "127.0.0.1:0", "--blocks", "20"],
+        done = subprocess.run([DAEMON, "--platform", PLATFORM, "--io", "audio_in_0=ramp", "--graph", image, "--listen",
+                               "127.0.0.1:0", "--blocks", "20"],
                               capture_output=True, text=True, timeout=30)
         assert done.returncode == 0 and "loaded" in done.stderr, done.stderr
         pytest.skip(f"{path}: loads and falls back, there is no network to run")

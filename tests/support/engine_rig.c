@@ -50,6 +50,25 @@ static tw_err_t board_accept(void *ctx, uint32_t hwid, uint32_t raw, uint32_t ch
     return r->refuse;
 }
 
+static tw_err_t board_settings(void *ctx, uint32_t hwid, const uint32_t now[3], const uint32_t settings[3])
+{
+    const rig_t *r = ctx;
+    (void)hwid, (void)now, (void)settings;
+    return r->refuse_settings;
+}
+
+static bool board_io(void *ctx, uint32_t hwid, tw_io_command_t command, const void *data, uint32_t bytes)
+{
+    rig_t *r = ctx;
+    (void)bytes;
+    if (command != TW_IO_SET || r->io_refuses) {
+        return false;
+    }
+    memcpy(r->settings[hwid], ((const tw_io_set_t *)data)->settings, sizeof r->settings[hwid]);
+    r->sets++;
+    return true;
+}
+
 void rig_board(rig_t *r)
 {
     memset(r, 0, sizeof *r);
@@ -64,13 +83,16 @@ void rig_board(rig_t *r)
                             .n_ios = RIG_IOS,
                             .read = board_read,
                             .write = board_write,
-                            .accept = board_accept};
+                            .accept = board_accept,
+                            .settings = board_settings,
+                            .io = board_io};
 }
 
 void rig_open(rig_t *r, uint32_t queue, uint32_t reply)
 {
     rig_board(r);
-    const tw_engine_cfg_t cfg = {&r->port, &r->board, queue, queue, reply, RIG_GRAPH_BYTES, 0, RIG_SHADOW_BYTES, 0};
+    const tw_engine_cfg_t cfg = {&r->port, &r->board,        queue, queue, reply, RIG_GRAPH_BYTES,
+                                 0,        RIG_SHADOW_BYTES, 0,     NULL};
     const size_t need = (tw_engine_need(&cfg) + 63) & ~(size_t)63;
     r->mem = aligned_alloc(64, need);
     REQUIRE(r->mem != NULL && tw_engine_init(&r->engine, &cfg, r->mem, need) == TW_OK);

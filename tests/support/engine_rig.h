@@ -24,6 +24,9 @@ typedef struct rig {
     uint32_t out_bytes[RIG_IOS];
     uint64_t write_tick[RIG_IOS]; /* of the last write */
     tw_err_t refuse;              /* what accept() answers */
+    tw_err_t refuse_settings;     /* what settings() answers */
+    bool io_refuses;              /* a driver refuses what settings() took */
+    uint32_t settings[RIG_IOS][3], sets;
 } rig_t;
 
 /** A board alone, as the loader needs it. */

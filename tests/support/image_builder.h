@@ -7,16 +7,20 @@
 #include "engine/graph/twg1.h"
 #include "engine/node/node.h"
 
-enum { TW_IB_SECTION_MAX = 16384, TW_IB_NODES_MAX = 64, TW_IB_IO = 0xFFF };
+enum { TW_IB_SECTION_MAX = 16384, TW_IB_NODES_MAX = 64, TW_IB_FORMATS_MAX = 64, TW_IB_IO = 0xFFF };
 
 typedef struct tw_ib {
     uint8_t sec[TW_SEC_COUNT][TW_IB_SECTION_MAX];
     uint32_t used[TW_SEC_COUNT];
+    tw_format_t formats[TW_IB_FORMATS_MAX];
     uint32_t n_formats, n_ios, n_nodes, n_arcs, n_scripts;
     uint32_t record[TW_IB_NODES_MAX + 1]; /* of each node, inside its own buffer */
     uint32_t params[TW_IB_NODES_MAX][3];  /* offset, tag, bytes; bytes 0 = none */
     uint32_t fixed, working;              /* bytes of the bank */
     bool apart;                           /* working blocks are not laid over one another */
+    bool dynamic;                         /* nodes from now on ask for their memory at load */
+    bool compact;                         /* and have records of two words and arcs */
+    uint32_t asked;                       /* bytes they will find */
     uint32_t late[TW_IB_NODES_MAX * 6];   /* places of working blocks, moved behind the static ones */
     uint32_t n_late;
     uint8_t symbols[2048];

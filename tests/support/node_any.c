@@ -580,7 +580,8 @@ static void abi_unknown(any_t *n)
     uint8_t room[BLOCK_MAX];
     read_block(n, &before);
     for (uint32_t cmd = 0; cmd < 256; cmd++) {
-        const bool known = (cmd >= TW_CMD_RESET && cmd <= TW_CMD_STOP) || cmd == TW_CMD_UPDATE_RELOCATABLE;
+        const bool known =
+            (cmd >= TW_CMD_RESET && cmd <= TW_CMD_STOP) || cmd == TW_CMD_UPDATE_RELOCATABLE || cmd == TW_CMD_MEMREQ;
         for (uint32_t tag = 0; !known && tag < 512; tag += 1 + cmd % 64) {
             tw_xdm_t data[TW_MAX_NODE_ARCS] = {{room, sizeof room}};
             const uint32_t err = command(n, cmd, tag, data);

@@ -62,6 +62,7 @@ static void tour(uint32_t ring, uint32_t chunk, bool outputs)
     rig.hole_to = rig.hole_from + 2;
     ticks(5);
     assert_int_equal(tw_engine_put_preset(rig.engine, 0, 0, 0), TW_OK);
+    assert_int_equal(tw_engine_put_io(rig.engine, 0, 1, (const uint32_t[]){1, 2, 3}), TW_OK);
     assert_int_equal(tw_engine_put_run(rig.engine, 1, 0, args, 1, 0), TW_OK);
     assert_int_equal(tw_engine_put_script(rig.engine, 0, 0, (const uint8_t *)add5, 4, 0), TW_OK);
     (void)tw_engine_publish(rig.engine);
@@ -125,7 +126,7 @@ static void a_replay_gives_the_outputs_bit_by_bit(void **state)
         assert_int_equal(h.n, rig.out_bytes[4]);
         assert_memory_equal(h.out, rig.out[4], h.n);
         assert_int_equal(res.blocks, 30);
-        assert_int_equal(res.commands, 14);
+        assert_int_equal(res.commands, 15);
         assert_true(h.formats >= 6);
         record_file_free(&file);
         rig_close(&rig);

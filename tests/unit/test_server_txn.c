@@ -145,6 +145,109 @@ static void values_that_are_wrong_together_are_refused_at_commit(void **state)
     assert_int_equal(end(w, TW_M_Txn_Commit, &rep), 0);
 }
 
+static void a_lone_value_is_judged_beside_the_others(void **state)
+{
+    (void)state;
+    tunewire_v1_ParamSet shift1 = {.node = 0, .index = 2, .value = {1, {1}}};
+    const tunewire_v1_ParamSet sharp = biquad0(0, -20000), mild = biquad0(0, -10000);
+    const tunewire_v1_PresetReq low_pass = {.node = 0, .preset = 2}; /* post_shift 0 */
+    tunewire_v1_ParamAck was, now;
+    assert_int_equal(wire_call(w, TW_M_Param_Preset, PB(PresetReq), &low_pass, NULL, NULL), 0);
+    assert_int_equal(param_set(w, &sharp, &was), 0);
+    for (unsigned readback = 0; readback < 2; readback++) { /* and nothing is left of it */
+        shift1.readback = readback != 0;
+        assert_int_equal(param_set(w, &shift1, NULL), tunewire_v1_Code_OUT_OF_RANGE);
+        assert_int_equal(wire_status(w)->detail, -TW_E_PARAM_UNSTABLE);
+        assert_int_equal(wire_status(w)->where, 3);
+        assert_non_null(strstr(wire_status(w)->text, "eq: parameter 3, together with its others"));
+    }
+    assert_int_equal(param_set(w, &mild, &now), 0);
+    assert_int_equal(now.version, was.version + 1);
+    assert_int_equal(param_set(w, &shift1, NULL), 0);
+    assert_int_equal(param_set(w, &sharp, NULL), tunewire_v1_Code_OUT_OF_RANGE);
+}
+
+static int set_io(uint32_t io, uint32_t word, tunewire_v1_IoAck *ack)
+{
+    const tunewire_v1_IoSet q = {.io = io, .settings_count = 3, .settings = {word, word + 1, word + 2}};
+    return wire_call(w, TW_M_Graph_SetIo, PB(IoSet), &q, ack != NULL ? PB(IoAck) : NULL, ack);
+}
+
+static tw_engine_io_t io_now(uint32_t io)
+{
+    tw_engine_io_t now;
+    assert_int_equal(tw_engine_io(b.rig.engine, io, &now), TW_OK);
+    return now;
+}
+
+static void settings_of_an_io_reach_its_driver_at_a_named_block(void **state)
+{
+    (void)state;
+    tunewire_v1_IoAck ack;
+    const tunewire_v1_IoSet two = {.settings_count = 2};
+    assert_int_equal(set_io(1, 7, &ack), 0);
+    assert_true(ack.applied_tick > 0);
+    assert_int_equal(b.rig.settings[4][2], 9);
+    assert_int_equal(io_now(1).settings[0], 7);
+    assert_int_equal(io_now(1).hwid, 4);
+    assert_true(io_now(1).tx);
+    assert_int_equal(set_io(2, 7, NULL), tunewire_v1_Code_NOT_FOUND);
+    assert_int_equal(wire_call(w, TW_M_Graph_SetIo, PB(IoSet), &two, NULL, NULL), tunewire_v1_Code_INVALID_ARGUMENT);
+    b.rig.io_refuses = true; /* after all */
+    assert_int_equal(set_io(1, 20, NULL), tunewire_v1_Code_UNIMPLEMENTED);
+    b.rig.refuse_settings = TW_E_RANGE;
+    assert_int_equal(set_io(1, 20, NULL), tunewire_v1_Code_OUT_OF_RANGE);
+    assert_int_equal(io_now(1).settings[0], 7);
+    assert_int_equal(b.rig.sets, 1);
+}
+
+static void settings_of_ios_are_part_of_a_transaction(void **state)
+{
+    (void)state;
+    tunewire_v1_TxnRep rep;
+    const tunewire_v1_ParamSet gain = set_f32(AMP, GAIN_DB, -5);
+    assert_int_equal(begin(w, NULL, &rep), 0);
+    assert_int_equal(param_set(w, &gain, NULL), 0);
+    assert_int_equal(set_io(0, 3, NULL), 0);
+    assert_int_equal(b.rig.sets, 0);
+    assert_int_equal(end(w, TW_M_Txn_Commit, &rep), 0);
+    assert_int_equal(rep.ops, 2);
+    assert_true(get_f32(w, AMP, GAIN_DB) == -5.0f);
+    assert_int_equal(io_now(0).settings[2], 5);
+    b.rig.refuse_settings = TW_E_UNSUPPORTED; /* known before anything is staged, and all of it fails */
+    const tunewire_v1_ParamSet more = set_f32(AMP, GAIN_DB, -9);
+    assert_int_equal(begin(w, NULL, &rep), 0);
+    assert_int_equal(param_set(w, &more, NULL), 0);
+    assert_int_equal(set_io(0, 4, NULL), tunewire_v1_Code_UNIMPLEMENTED);
+    assert_int_equal(end(w, TW_M_Txn_Commit, &rep), tunewire_v1_Code_ABORTED);
+    assert_true(get_f32(w, AMP, GAIN_DB) == -5.0f);
+    assert_int_equal(b.rig.sets, 1);
+}
+
+static void settings_nobody_confirms_go_back(void **state)
+{
+    (void)state;
+    tunewire_v1_TxnRep rep;
+    tw_engine_info_t info;
+    assert_int_equal(set_io(0, 3, NULL), 0);
+    for (unsigned timed = 0; timed < 2; timed++) {
+        tw_engine_info(b.rig.engine, &info);
+        const tunewire_v1_TxnBegin q = {.confirm_ms = 500,
+                                        .at = timed != 0 ? tunewire_v1_TxnBegin_At_TICK : tunewire_v1_TxnBegin_At_NOW,
+                                        .tick = info.tick + 60};
+        assert_int_equal(begin(w, &q, &rep), 0);
+        assert_int_equal(set_io(0, 11, NULL), 0);
+        assert_int_equal(set_io(0, 12, NULL), 0); /* the first old words are those that come back */
+        assert_int_equal(end(w, TW_M_Txn_Commit, &rep), 0);
+        wire_pump_n(w, 3);
+        assert_int_equal(b.rig.settings[0][0], 12);
+        bench_later(&b, 600);
+        wire_pump_n(w, 3);
+        assert_int_equal(b.rig.settings[0][0], 3);
+        assert_int_equal(io_now(0).settings[2], 5);
+    }
+}
+
 static void what_cannot_be_staged_is_refused(void **state)
 {
     (void)state;
@@ -534,6 +637,10 @@ int main(void)
         T(a_thousand_sets_are_one_tick),
         T(a_failing_third_set_fails_the_whole),
         T(values_that_are_wrong_together_are_refused_at_commit),
+        T(a_lone_value_is_judged_beside_the_others),
+        T(settings_of_an_io_reach_its_driver_at_a_named_block),
+        T(settings_of_ios_are_part_of_a_transaction),
+        T(settings_nobody_confirms_go_back),
         T(what_cannot_be_staged_is_refused),
         T(a_lease_that_runs_out_drops_everything),
         T(one_client_at_a_time),

@@ -465,6 +465,20 @@ class Device:
         if error is not None:
             raise error
 
+    # ---- IOs -------------------------------------------------------------------------
+    def ios(self) -> List[Any]:
+        """IoInfo of every IO of the graph: io (its number), name, tx, arc, settings (three words), state (counters)."""
+        return self._graph_list("Graph.Ios", "ios")
+
+    def set_io(self, io: Union[str, int], settings: Sequence[int]) -> int:
+        """Other settings for an IO, by name or number: three words, as its manifest's options make them.
+        Joins the open transaction; else returns the tick from which they hold."""
+        rows = {i.name: i for i in self.ios()}
+        short = {n.replace("io_platform_", "", 1): i for n, i in rows.items()}
+        row = rows.get(str(io)) or _pick(short, io, lambda i: i.io, "io")
+        request = self.conn.schema.IoSet(io=row.io, settings=list(settings))
+        return int(self.staged("Graph.SetIo", request, f"io {row.name}").applied_tick)
+
     # ---- arcs ------------------------------------------------------------------------
     def arcs(self) -> List[Any]:
         """ArcInfo of every arc: arc (its number), name, raw, channels, rate, ends, bytes."""
