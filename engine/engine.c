@@ -160,8 +160,8 @@ static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t 
     const tw_graph_env_t env = {.port = e->cfg.port,
                                 .board = &s->side.board,
                                 .infer = e->cfg.infer,
-                                .image = parts,
-                                .kept = boot ? e->cfg.board : NULL};
+                                .kept = boot ? e->cfg.board : NULL,
+                                .image = parts};
     TW_TRY(take_marks(s, tw_bits(tw_img_word(image, 0, TW_W_COUNTS), TW_W12_NODES), &arena, fault));
     TW_TRY(tw_graph_load(&s->graph, parts.rest, &env, &arena, fault));
     TW_TRY(share(e, s, &arena, fault));

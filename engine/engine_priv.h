@@ -274,10 +274,6 @@ void probe_flow(tw_engine_t *e, uint32_t arc, int64_t full);
 /** Run the scripts that fire probes; after a block. */
 void probe_scripts(tw_engine_t *e);
 
-/* engine_io.c: engine side */
-/** Settings of an IO as they are, and other ones: three words, little endian. @return UNSUPPORTED: the old ones stay */
-void io_save(const tw_graph_t *g, uint32_t io, uint8_t words[12]);
-tw_err_t io_apply(tw_engine_t *e, uint32_t io, const uint8_t words[12]);
 /* engine_state.c */
 /** Control: room for the backups of a graph. @return false: NOMEM */
 bool state_take(tw_engine_t *e, slot_t *s, tw_arena_t *arena, tw_fault_t *fault);
@@ -285,6 +281,11 @@ bool state_take(tw_engine_t *e, slot_t *s, tw_arena_t *arena, tw_fault_t *fault)
 void state_due(tw_engine_t *e);
 /** Engine: after commands and, if one ran, the block. */
 void state_look(tw_engine_t *e, bool ran);
+
+/* engine_io.c: engine side */
+/** Settings of an IO as they are, and other ones: three words, little endian. @return UNSUPPORTED: the old ones stay */
+void io_save(const tw_graph_t *g, uint32_t io, uint8_t words[12]);
+tw_err_t io_apply(tw_engine_t *e, uint32_t io, const uint8_t words[12]);
 
 /* engine_shadow.c: engine side */
 void shadow_apply(tw_engine_t *e, const cmd_t *c);

@@ -55,8 +55,8 @@ typedef struct tw_graph_env {
     const tw_board_t *board;
     tw_graph_host_t host;
     const tw_infer_t *infer; /* networks, NULL none */
-    tw_graph_image_t image;  /* all NULL: the image given to tw_graph_load() is all there is */
     const tw_board_t *kept;  /* a warm boot: what it restores is there before RESET (graph_state.h). NULL: a cold one */
+    tw_graph_image_t image;  /* all NULL: the image given to tw_graph_load() is all there is */
 } tw_graph_env_t;
 
 /** One entry of a node's arc list. */
@@ -223,12 +223,12 @@ typedef struct tw_graph {
     tw_arc_t *arcs;
     tw_graph_io_t *ios;
     tw_graph_script_t *scripts;
+    tw_graph_place_t *places; /* blocks that are backed up or may move, in the order of nodes and blocks */
+    uint32_t n_places;
+    bool restored;        /* a warm boot: what is backed up is there before the first RESET */
     uint8_t **banks;      /* base of each bank, in the image's order */
     struct grant *grants; /* memory nodes asked for at load, by node and block; NULL none */
     uint32_t n_grants;
-    tw_graph_place_t *places; /* blocks that are backed up or may move, in the order of nodes and blocks */
-    uint32_t n_places;
-    bool restored;    /* a warm boot: what is backed up is there before the first RESET */
     uint8_t *scratch; /* a frame nobody wants */
     tw_services_t svc;
     struct tw_shadow *shadows; /* doubles of nodes (graph_shadow.h), NULL none */
@@ -328,6 +328,13 @@ tw_err_t tw_graph_set_param(tw_graph_t *g, uint32_t node, uint32_t tag, const ui
 tw_err_t tw_graph_get_param(tw_graph_t *g, uint32_t node, uint32_t tag, uint8_t *value, uint32_t *bytes);
 /** The node's memory, function or arcs changed place: tell the scheduler. */
 void tw_graph_bind(tw_graph_t *g, uint32_t node);
+/**
+ * Move a memory block of a node, between two blocks: its bytes are copied to `to`, which outlives the graph, and the
+ * node is told. @param to  as many bytes; may overlap the old place
+ * @return TW_OK; NOT_FOUND no such node or block; UNSUPPORTED its type keeps addresses into it, or the image does not
+ *         say that it may move; ALIGN. Nothing has changed then
+ */
+tw_err_t tw_graph_relocate(tw_graph_t *g, uint32_t node, uint32_t block, void *to);
 /** RESET one node; preset < 0 = the image's, with its boot parameters. */
 void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm);
 

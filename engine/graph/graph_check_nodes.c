@@ -179,15 +179,20 @@ static uint32_t thread_of(const check_t *c, uint32_t record)
 }
 
 #if TW_SMALL
-static tw_err_t check_backup(const check_t *c, spans_t *s, const tw_node_desc_t *d, uint32_t m, uint32_t at)
+static tw_err_t check_life(const check_t *c, spans_t *s, const tw_node_desc_t *d, uint32_t m, uint32_t at)
 {
     (void)c, (void)s, (void)d, (void)m, (void)at;
     return TW_OK;
 }
 #else
-/* What is restored comes from outside: only types that look at it before they use it. And not without end. */
-static tw_err_t check_backup(const check_t *c, spans_t *s, const tw_node_desc_t *d, uint32_t m, uint32_t at)
+/* Only what the type can be told may move. What is restored comes from outside: only types that look at it before they
+ * use it. And not without end. */
+static tw_err_t check_life(const check_t *c, spans_t *s, const tw_node_desc_t *d, uint32_t m, uint32_t at)
 {
+    const bool moves = tw_bits(tw_img_word(c->img, at, 0), TW_NB_RELOC) != 0;
+    if (moves && d != NULL && (m >= d->n_mem || d->mem[m].reloc == 0)) {
+        return check_refuse(c, TW_E_IMG_MEM, SEC(NODES), at);
+    }
     if (tw_bits(tw_img_word(c->img, at, 0), TW_NB_TYPE) != 3) {
         return TW_OK;
     }
@@ -225,7 +230,7 @@ static tw_err_t check_block(const check_t *c, spans_t *s, uint32_t record, uint3
     span_t span = {
         .at = offset, .where = at, .section = SEC(NODES), .working = working, .thread = thread_of(c, record)};
     TW_TRY(add_span(c, s, &span, vid, bytes));
-    TW_TRY(check_backup(c, s, d, m, at));
+    TW_TRY(check_life(c, s, d, m, at));
     return TW_SMALL || swap == 0 ? TW_OK : add_span(c, s, &span, tw_bits(w, TW_NB_HOME), bytes);
 }
 

@@ -376,44 +376,47 @@ static bool take_grants(tw_graph_t *g, taker_t *t, const tw_node_order_t *order)
 
 /* ---- blocks that are backed up or may move ------------------------------------- */
 
-static uint8_t place_flags(const uint8_t *img, const tw_img_node_parts_t *p, uint32_t block)
+/* A block that was granted at load has no words in the image. */
+static uint8_t place_flags(const tw_graph_t *g, const tw_img_node_parts_t *p, const tw_node_desc_t *d, uint32_t block)
 {
-    const uint32_t w = tw_img_word(img, p->blocks_at, TW_NODE_BLOCK_WORDS * block);
+    if (block >= p->blocks) {
+        return block < d->n_mem && d->mem[block].type == 3 ? TW_PLACE_BACKUP : 0;
+    }
+    const uint32_t w = tw_img_word(g->env.image.nodes, p->blocks_at, TW_NODE_BLOCK_WORDS * block);
     return (uint8_t)((tw_bits(w, TW_NB_TYPE) == 3 ? TW_PLACE_BACKUP : 0) |
                      (tw_bits(w, TW_NB_RELOC) != 0 ? TW_PLACE_MOVES : 0));
 }
 
-static void decode_places(tw_graph_t *g, uint32_t node, const tw_img_node_parts_t *p, tw_graph_place_t *to)
+static uint32_t decode_places(const tw_graph_t *g, uint32_t node, tw_graph_place_t *to)
 {
+    const tw_graph_node_t *k = &g->nodes[node];
+    const tw_img_node_parts_t p = tw_img_node_parts(g->env.image.nodes, k->record);
+    uint32_t n = 0;
     tw_node_reset_t r;
-    node_memory(g, node, &r);
-    for (uint32_t m = 0; m < p->blocks; m++) {
-        const uint8_t flags = place_flags(g->env.image.nodes, p, m);
-        if (flags != 0) {
-            *to++ = (tw_graph_place_t){r.mem[m], r.mem_bytes[m], (uint16_t)node, (uint8_t)m, flags};
+    for (uint32_t m = 0; m < TW_MAX_NODE_MEM; m++) {
+        const uint8_t flags = place_flags(g, &p, k->desc, m);
+        if (flags != 0 && to != NULL) {
+            node_memory(g, node, &r);
+            to[n] = (tw_graph_place_t){r.mem[m], r.mem_bytes[m], (uint16_t)node, (uint8_t)m, flags};
         }
+        n += flags != 0;
     }
+    return n;
 }
 
 static bool take_places(tw_graph_t *g, taker_t *t)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < g->n_nodes; i++) {
-        const tw_img_node_parts_t p = tw_img_node_parts(g->env.image.nodes, g->nodes[i].record);
         g->nodes[i].place = n;
-        for (uint32_t m = 0; m < p.blocks; m++) {
-            n += place_flags(g->env.image.nodes, &p, m) != 0;
-        }
+        n += decode_places(g, i, NULL);
     }
     g->places = n != 0 ? TAKE(t, tw_graph_place_t, n) : NULL;
     if (t->missing != 0) {
         return false;
     }
     for (uint32_t i = 0; i < g->n_nodes && n != 0; i++) {
-        const tw_img_node_parts_t p = tw_img_node_parts(g->env.image.nodes, g->nodes[i].record);
-        const uint32_t next = i + 1 < g->n_nodes ? g->nodes[i + 1].place : n;
-        decode_places(g, i, &p, &g->places[g->nodes[i].place]);
-        g->nodes[i].places = (uint8_t)(next - g->nodes[i].place);
+        g->nodes[i].places = (uint8_t)decode_places(g, i, &g->places[g->nodes[i].place]);
     }
     g->n_places = n;
     return true;

@@ -12,11 +12,11 @@ static bool kept(const tw_graph_place_t *p)
 
 uint32_t tw_graph_state_bytes(const tw_graph_t *g)
 {
-    uint32_t bytes = 0;
+    uint64_t bytes = 0;
     for (uint32_t i = 0; i < g->n_places; i++) {
         bytes += kept(&g->places[i]) ? tw_round_up(g->places[i].bytes, 4) : 0;
     }
-    return bytes != 0 ? TW_STATE_HEAD + bytes + TW_STATE_TAIL : 0;
+    return bytes != 0 && bytes <= TW_STATE_MAX + 4 ? TW_STATE_HEAD + (uint32_t)bytes + TW_STATE_TAIL : 0;
 }
 
 static uint32_t layout_of(const tw_graph_t *g)
@@ -36,7 +36,7 @@ static uint32_t layout_of(const tw_graph_t *g)
 
 static uint32_t uid_of(const tw_graph_t *g)
 {
-    return tw_img_word(g->img, 0, TW_W_UID);
+    return tw_img_word(g->env.image.whole, 0, TW_W_UID);
 }
 
 void tw_graph_state_save(const tw_graph_t *g, uint32_t number, uint8_t *to)

@@ -17,7 +17,7 @@ enum { TW_STATE_MAGIC = 0x53475754, TW_STATE_VERSION = 1, TW_STATE_HEAD = 32, TW
 /** Block time between two backups [s]. */
 enum { TW_STATE_PERIOD_S = 15 };
 
-/** Bytes tw_graph_state_save() writes; 0: the graph has nothing to keep. */
+/** Bytes tw_graph_state_save() writes; 0: the graph has nothing to keep, or more than TW_STATE_MAX. */
 uint32_t tw_graph_state_bytes(const tw_graph_t *g);
 /**
  * Between two blocks. Takes as long as it takes to copy and sum up at most TW_STATE_MAX bytes.

@@ -17,6 +17,8 @@ typedef enum tw_cmd {
     TW_CMD_READ_PARAMETER = 3, /* data[0] = room; on return bytes = value's size */
     TW_CMD_RUN = 4,            /* data[i]: arc i, receive arcs first */
     TW_CMD_STOP = 5,
+    /* [23:15] memory block, data[0] = its new place and size: its bytes are there already, `inst` is the new one of
+     * block 0. UNSUPPORTED: a block whose tw_mem_req_t.reloc is 0 */
     TW_CMD_UPDATE_RELOCATABLE = 9,
     TW_CMD_MEMREQ = 10, /* inst NULL; data: tw_node_memreq_t. UNSUPPORTED: what the descriptor says is asked for */
 } tw_cmd_t;
@@ -89,7 +91,8 @@ typedef uint32_t (*tw_node_fn)(uint32_t cmd, void *inst, tw_xdm_t *data, uint32_
 enum {
     TW_PARAM_READ_ONLY = 1,
     TW_PARAM_SMOOTHED = 2,   /* audible; the node ramps */
-    TW_PARAM_NOT_IN_ALL = 4, /* not part of the index-256 block */
+    TW_PARAM_NOT_IN_ALL = 4, /* not part of the index-256 block. It may be a button or another view of a parameter, and
+                                reads what is in force; all others read back what was SET */
 };
 
 /** Ranges. Without FP32 streams every parameter is an integer, and an integer is compared in a tenth of the code. */
@@ -155,6 +158,9 @@ typedef struct tw_mem_req {
                       a loss of power too. The node never clears it, and looks before it uses what it finds: it may
                       come from outside */
     uint8_t speed;
+#if !TW_SMALL
+    uint8_t reloc; /* 1: the block may be elsewhere from one command to the next, see TW_CMD_UPDATE_RELOCATABLE */
+#endif
 } tw_mem_req_t;
 
 #if TW_COMPACT_RECORDS

@@ -306,6 +306,9 @@ static uint32_t detector2d(uint32_t cmd, void *inst, tw_xdm_t *data, uint32_t *s
         *state = TW_NODE_DONE;
         run(d, data);
         return 0;
+    case TW_CMD_UPDATE_RELOCATABLE:
+        d->past = tag == 1 ? data[0].ptr : d->past;
+        return tw_node_moved(&tw_node_detector2D, tag);
     case TW_CMD_STOP:
         return 0;
     default:
@@ -326,8 +329,8 @@ const tw_node_desc_t tw_node_detector2D = {
     .n_mem = 2,
     .mem =
         {
-            {.a = sizeof(detector2d_t), .align = 8},
-            {.a = 0, .align = 8, .type = 3},
+            {.a = sizeof(detector2d_t), .align = 8, .reloc = 1},
+            {.a = 0, .align = 8, .type = 3, .reloc = 1},
         },
     .run = detector2d,
     .memreq = memreq,

@@ -472,6 +472,8 @@ static uint32_t mixer(uint32_t cmd, void *inst, tw_xdm_t *data, uint32_t *state)
     case TW_CMD_RUN:
         *state = TW_NODE_DONE;
         return run(m, data);
+    case TW_CMD_UPDATE_RELOCATABLE:
+        return tw_node_moved(&tw_node_mixer, tag);
     case TW_CMD_STOP:
         return 0;
     default:
@@ -490,7 +492,7 @@ const tw_node_desc_t tw_node_mixer = {
     .tx_max = 1,
     .raw_mask = TW_RAW_MASK_SIGNAL,
     .n_mem = 1,
-    .mem = {{.a = sizeof(mixer_t) + VOICES(0) * sizeof(voice_t), .align = 8}},
+    .mem = {{.a = sizeof(mixer_t) + VOICES(0) * sizeof(voice_t), .align = 8, .reloc = 1}},
     .run = mixer,
     .memreq = memreq,
     .params = params,

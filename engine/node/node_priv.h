@@ -24,6 +24,14 @@ static inline uint32_t tw_node_error(tw_err_t err)
     return (uint32_t) - (int32_t)err;
 }
 
+#if !TW_SMALL
+/** Answer to UPDATE_RELOCATABLE of a type that keeps no address inside its blocks. */
+static inline uint32_t tw_node_moved(const tw_node_desc_t *d, uint32_t block)
+{
+    return tw_node_error(block < d->n_mem && d->mem[block].reloc != 0 ? TW_OK : TW_E_UNSUPPORTED);
+}
+#endif
+
 /* ---- streams --------------------------------------------------------------
  * An *instant* is one sample of every channel. A *run* is a stretch of instants in which each
  * channel's samples lie a constant step apart: everything when interleaved, one frame when not. */

@@ -272,6 +272,8 @@ static uint32_t qos(uint32_t cmd, void *inst, tw_xdm_t *data, uint32_t *state)
         *state = TW_NODE_DONE;
         run(q, data);
         return 0;
+    case TW_CMD_UPDATE_RELOCATABLE:
+        return tw_node_moved(&tw_node_qos, tag);
     case TW_CMD_STOP:
         return 0;
     default:
@@ -290,7 +292,7 @@ const tw_node_desc_t tw_node_qos = {
     .tx_max = STREAMS,
     .raw_mask = TW_RAW_MASK_BYTES,
     .n_mem = 1,
-    .mem = {{.a = sizeof(qos_t), .align = 8}},
+    .mem = {{.a = sizeof(qos_t), .align = 8, .reloc = 1}},
     .run = qos,
     .memreq = memreq,
     .params = params,

@@ -328,6 +328,8 @@ static uint32_t rescaler(uint32_t cmd, void *inst, tw_xdm_t *data, uint32_t *sta
     case TW_CMD_RUN:
         *state = TW_NODE_DONE;
         return run(r, data);
+    case TW_CMD_UPDATE_RELOCATABLE:
+        return tw_node_moved(&tw_node_rescaler, tag);
     case TW_CMD_STOP:
         return 0;
     default:
@@ -346,7 +348,7 @@ const tw_node_desc_t tw_node_rescaler = {
     .tx_max = 1,
     .raw_mask = TW_RAW_MASK_SIGNAL | TW_RAW_BIT(TW_RAW_Q31),
     .n_mem = 1,
-    .mem = {{.a = sizeof(rescaler_t), .align = 8}},
+    .mem = {{.a = sizeof(rescaler_t), .align = 8, .reloc = 1}},
     .run = rescaler,
     .memreq = memreq,
     .params = params,

@@ -13,8 +13,11 @@ typedef struct script_node {
 
 enum { PHASE_RESET = 0, PHASE_RUN = 1 };
 
-static uint32_t reset(script_node_t *s, const tw_node_reset_t *r)
+static uint32_t reset(script_node_t *s, const tw_node_reset_t *r, uint32_t cmd)
 {
+    if (tw_bits(cmd, TW_CMD_PRESET) != 0) {
+        return tw_node_error(TW_E_PARAM_PRESET);
+    }
     if (r->mem_bytes[0] < sizeof *s) {
         return tw_node_error(TW_E_IMG_MEM);
     }
@@ -33,7 +36,7 @@ static uint32_t script(uint32_t cmd, void *inst, tw_xdm_t *data, uint32_t *state
     script_node_t *s = inst;
     switch (tw_bits(cmd, TW_CMD_COMMAND)) {
     case TW_CMD_RESET:
-        return reset(s, data[0].ptr);
+        return reset(s, data[0].ptr, cmd);
     case TW_CMD_RUN:
         *state = TW_NODE_DONE;
         data[0].bytes = 0;

@@ -23,6 +23,7 @@ typedef struct any {
     tw_infer_t infer;
     tw_infer_model_t model;
     tw_node_reset_t reset;
+    uint64_t takes; /* presets its formats take */
 } any_t;
 
 static uint32_t byte(any_source_t *s)
@@ -480,19 +481,32 @@ static bool turn(any_t *n)
     return true;
 }
 
-bool any_node(any_source_t *s, uint32_t type, uint32_t turns)
+/* @return false: the formats are refused, nothing was granted */
+static bool draw(any_t *n, any_source_t *s, uint32_t type)
 {
     uint32_t types;
     const tw_node_desc_t *const *all = tw_node_catalogue(&types);
+    *n = (any_t){.s = s, .d = all[type % types]};
+    tw_services_default(&n->svc);
+    n->svc.run_script = run_script;
+    n->svc.control = &steer;
+    n->infer = (tw_infer_t){n, some_models, some_model, some_start, some_poll, some_cancel};
+    n->svc.infer = byte(s) % 8 != 0 ? &n->infer : NULL;
+    draw_arcs(n);
+    return grant(n);
+}
+
+static void give_back(const any_t *n, bool granted)
+{
+    for (uint32_t i = 0; granted && i < n->d->n_mem; i++) {
+        free(n->reset.mem[i]);
+    }
+}
+
+bool any_node(any_source_t *s, uint32_t type, uint32_t turns)
+{
     static any_t n;
-    n = (any_t){.s = s, .d = all[type % types]};
-    tw_services_default(&n.svc);
-    n.svc.run_script = run_script;
-    n.svc.control = &steer;
-    n.infer = (tw_infer_t){&n, some_models, some_model, some_start, some_poll, some_cancel};
-    n.svc.infer = byte(s) % 8 != 0 ? &n.infer : NULL;
-    draw_arcs(&n);
-    const bool granted = grant(&n), open = granted && do_reset(&n, false, some_preset(&n)) == 0;
+    const bool granted = draw(&n, s, type), open = granted && do_reset(&n, false, some_preset(&n)) == 0;
     bool runs = open;
     for (uint32_t i = 0; runs && i < turns && more(s); i++) {
         runs = turn(&n);
@@ -501,8 +515,187 @@ bool any_node(any_source_t *s, uint32_t type, uint32_t turns)
         tw_xdm_t none = {0};
         (void)command(&n, TW_CMD_STOP, 0, &none);
     }
-    for (uint32_t i = 0; granted && i < n.d->n_mem; i++) {
-        free(n.reset.mem[i]);
+    give_back(&n, granted);
+    return open;
+}
+
+/* ---- the rules of the ABI ----------------------------------------------------------- */
+
+enum { BLOCK_MAX = 8192 };
+typedef struct block {
+    uint8_t bytes[BLOCK_MAX];
+    uint32_t n;
+} block_t;
+
+static uint32_t refusal(tw_err_t err)
+{
+    return (uint32_t) - (int32_t)err;
+}
+
+static bool meter(const tw_param_desc_t *p)
+{
+    return (p->flags & TW_PARAM_READ_ONLY) != 0;
+}
+
+/* Parameters that read what is in force: buttons of the resampler's drift, and the amplifier's gain on its way. */
+static bool is_view(const any_t *n, const tw_param_desc_t *p)
+{
+    static const struct {
+        const char *type;
+        uint32_t from, to;
+    } views[] = {{"arm_stream_resampler", 0, 2}, {"arm_stream_amplifier", 6, 7}};
+    for (size_t i = 0; i < TW_COUNT(views); i++) {
+        if (strcmp(n->d->name, views[i].type) == 0 && p->index >= views[i].from && p->index <= views[i].to) {
+            return (p->flags & TW_PARAM_NOT_IN_ALL) != 0;
+        }
     }
+    return false;
+}
+
+/* Every parameter that can be SET, as the node has them. */
+static void read_block(any_t *n, block_t *to)
+{
+    uint32_t count = 0;
+    const tw_param_desc_t *rows = n->d->params != NULL ? n->d->params(&n->fmt[0], &count) : NULL;
+    to->n = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        tw_xdm_t data = {to->bytes + to->n, BLOCK_MAX - to->n};
+        if (!meter(&rows[i]) && !is_view(n, &rows[i])) {
+            const uint32_t err = command(n, TW_CMD_READ_PARAMETER, rows[i].index, &data);
+            REQUIRE(n, err == 0, rows[i].index);
+            to->n += data.bytes;
+        }
+    }
+}
+
+static void require_same(const any_t *n, const block_t *a, const block_t *b, uint32_t why)
+{
+    REQUIRE(n, a->n == b->n && memcmp(a->bytes, b->bytes, a->n) == 0, why);
+}
+
+/* What no type knows is refused and changes nothing; so are tags of no parameter, and too little room. */
+static void abi_unknown(any_t *n)
+{
+    static block_t before, after;
+    uint8_t room[BLOCK_MAX];
+    read_block(n, &before);
+    for (uint32_t cmd = 0; cmd < 256; cmd++) {
+        const bool known =
+            (cmd >= TW_CMD_RESET && cmd <= TW_CMD_STOP) || cmd == TW_CMD_UPDATE_RELOCATABLE || cmd == TW_CMD_MEMREQ;
+        for (uint32_t tag = 0; !known && tag < 512; tag += 1 + cmd % 64) {
+            tw_xdm_t data[TW_MAX_NODE_ARCS] = {{room, sizeof room}};
+            const uint32_t err = command(n, cmd, tag, data);
+            REQUIRE(n, err == refusal(TW_E_UNSUPPORTED), cmd);
+        }
+    }
+    for (uint32_t tag = 0; tag < 512; tag++) {
+        const uint32_t bytes = tw_param_bytes(n->d, &n->fmt[0], tag);
+        tw_xdm_t data = {room, bytes == 0 ? sizeof room : bytes - 1};
+        const uint32_t err = command(n, TW_CMD_READ_PARAMETER, tag, &data);
+        REQUIRE(n, bytes != 0 || err == refusal(TW_E_PARAM_INDEX) || (tag == TW_TAG_ALL && data.bytes == 0), tag);
+        REQUIRE(n, bytes == 0 || err == refusal(TW_E_PARAM_SIZE), tag);
+    }
+    read_block(n, &after);
+    require_same(n, &before, &after, TW_E_UNSUPPORTED);
+}
+
+/* READ gives what SET gave, and SET what READ gave. */
+static void abi_values(any_t *n)
+{
+    static uint8_t wire[BLOCK_MAX], back[BLOCK_MAX];
+    static block_t before, after;
+    uint32_t count = 0;
+    tw_fault_t fault;
+    const tw_param_desc_t *rows = n->d->params != NULL ? n->d->params(&n->fmt[0], &count) : NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t bytes = some_value(n, &rows[i], wire), tag = rows[i].index;
+        const tw_err_t checked = tw_param_check(n->d, &n->fmt[0], tag, 0, wire, bytes, &fault);
+        REQUIRE(n, (checked == TW_E_PARAM_READ_ONLY) == meter(&rows[i]) || checked != TW_OK, tag);
+        if (checked == TW_OK) {
+            tw_xdm_t in = {wire, bytes}, out = {back, bytes};
+            const uint32_t set = command(n, TW_CMD_SET_PARAMETER, tag, &in);
+            const uint32_t get = command(n, TW_CMD_READ_PARAMETER, tag, &out);
+            REQUIRE(n, set == 0 && get == 0 && out.bytes == bytes, tag);
+            REQUIRE(n, memcmp(wire, back, bytes) == 0 || is_view(n, &rows[i]), tag);
+        }
+    }
+    tw_xdm_t all = {wire, sizeof wire};
+    if (tw_param_bytes(n->d, &n->fmt[0], TW_TAG_ALL) != 0 && command(n, TW_CMD_READ_PARAMETER, TW_TAG_ALL, &all) == 0 &&
+        tw_param_check(n->d, &n->fmt[0], TW_TAG_ALL, 0, wire, all.bytes, &fault) == TW_OK) {
+        read_block(n, &before);
+        tw_xdm_t in = {wire, all.bytes};
+        const uint32_t err = command(n, TW_CMD_SET_PARAMETER, TW_TAG_ALL, &in);
+        REQUIRE(n, err == 0, TW_TAG_ALL);
+        read_block(n, &after);
+        require_same(n, &before, &after, TW_TAG_ALL);
+    }
+}
+
+/* A preset gives the same values cold, warm and after STOP; a number that is none is refused. */
+static void abi_resets(any_t *n)
+{
+    static block_t cold, now;
+    for (uint32_t p = 0; p < 64; p++) {
+        const bool exists = (n->d->presets >> p & 1u) != 0, taken = do_reset(n, false, p) == 0;
+        REQUIRE(n, exists || p == 0 || !taken, p);
+        REQUIRE(n, exists ? (n->takes >> p & 1u) == taken : true, p);
+        if (!taken) {
+            continue;
+        }
+        read_block(n, &cold);
+        run(n);
+        uint32_t err = do_reset(n, true, p);
+        REQUIRE(n, err == 0, p);
+        read_block(n, &now);
+        require_same(n, &cold, &now, p);
+        tw_xdm_t none = {0};
+        err = command(n, TW_CMD_STOP, 0, &none) | command(n, TW_CMD_STOP, 0, &none) | do_reset(n, false, p);
+        REQUIRE(n, err == 0, p);
+        read_block(n, &now);
+        require_same(n, &cold, &now, p);
+    }
+}
+
+/* A block that may move: its old place is gone, and nothing is lost. */
+static void abi_moves(any_t *n)
+{
+    static block_t before, after;
+    read_block(n, &before);
+    for (uint32_t m = 0; m < TW_MAX_NODE_MEM; m++) {
+        const bool may = m < n->d->n_mem && n->d->mem[m].reloc != 0;
+        uint8_t *old = n->reset.mem[m], *to = may ? malloc(n->reset.mem_bytes[m] + 1u) : NULL;
+        tw_xdm_t data = {to, n->reset.mem_bytes[m]};
+        if (may) {
+            memcpy(to, old, n->reset.mem_bytes[m]);
+            memset(old, 0xEE, n->reset.mem_bytes[m]);
+            free(old);
+            n->reset.mem[m] = to;
+        }
+        const uint32_t err = command(n, TW_CMD_UPDATE_RELOCATABLE, m, &data);
+        REQUIRE(n, err == (may ? 0 : refusal(TW_E_UNSUPPORTED)), m);
+    }
+    read_block(n, &after);
+    require_same(n, &before, &after, TW_CMD_UPDATE_RELOCATABLE);
+    run(n);
+}
+
+bool any_node_abi(any_source_t *s, uint32_t type)
+{
+    static any_t n;
+    const bool granted = draw(&n, s, type), open = granted && do_reset(&n, false, some_preset(&n)) == 0;
+    for (uint32_t p = 0; open && p < 64; p++) {
+        n.takes |= (n.d->presets >> p & 1u) != 0 && do_reset(&n, false, p) == 0 ? (uint64_t)1 << p : 0;
+    }
+    for (uint32_t round = 0; open && round < 4; round++) {
+        abi_resets(&n);
+        const uint32_t err = do_reset(&n, false, (uint32_t)__builtin_ctzll(n.takes));
+        REQUIRE(&n, err == 0, round);
+        abi_values(&n);
+        abi_unknown(&n);
+        run(&n);
+        abi_moves(&n);
+        abi_values(&n);
+    }
+    give_back(&n, granted);
     return open;
 }

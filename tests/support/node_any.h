@@ -23,3 +23,10 @@ typedef struct any_source {
  * @return false when the drawn formats were refused: by memreq or RESET, both with the same code
  */
 bool any_node(any_source_t *s, uint32_t type, uint32_t turns);
+
+/**
+ * Open a node of one type and hold it to the rules of node.h: commands it does not know, values that are SET and READ,
+ * presets cold, warm and after STOP, blocks that move. A violation ends the program with a line that says which.
+ * @return as any_node()
+ */
+bool any_node_abi(any_source_t *s, uint32_t type);

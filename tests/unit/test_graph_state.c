@@ -306,6 +306,73 @@ static void a_warm_boot_goes_on_where_the_last_run_was_and_later_loads_do_not(vo
     rig_close(&rig);
 }
 
+/* ---- blocks that move ------------------------------------------------------------------------------------- */
+
+static void set_moves(uint32_t node, uint32_t block)
+{
+    enum { FIRST_BLOCK = 5 };
+    const uint32_t at = tw_image_node(img, node) + 4 * (FIRST_BLOCK + TW_NODE_BLOCK_WORDS * block);
+    tw_image_poke(img, at, TW_NB_RELOC, 1);
+    tw_image_fix(img, img_bytes);
+}
+
+static void blocks_that_move_while_the_graph_runs_change_no_output(void **state)
+{
+    (void)state;
+    static uint8_t plain[RIG_OUT_MAX];
+    enum { BLOCKS = 40 };
+    build(1, 1);
+    set_moves(0, 0);
+    set_moves(0, 1);
+    load(false);
+    run(BLOCKS);
+    const uint32_t n = rig.out_bytes[4];
+    assert_true(n == BLOCKS * STATE_TILES);
+    memcpy(plain, rig.out[4], n);
+    load(false);
+    void *last[2] = {NULL, NULL};
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        for (uint32_t m = 0; m < 2; m++) {
+            const uint32_t bytes = graph.places[m].bytes;
+            uint8_t *old = graph.places[m].at, *to = malloc(bytes);
+            assert_int_equal(tw_graph_relocate(&graph, 0, m, to), TW_OK);
+            assert_memory_equal(to, old, bytes);
+            memset(old, 0xEE, bytes); /* nobody looks there any more */
+            free(last[m]);
+            last[m] = to;
+        }
+        if (i == BLOCKS / 2) {
+            tw_graph_reset_node(&graph, 0, -1, true); /* finds its blocks where they are now */
+        }
+        tw_graph_block(&graph, i);
+    }
+    assert_int_equal(rig.out_bytes[4], n);
+    assert_memory_equal(rig.out[4], plain, n);
+    free(last[0]);
+    free(last[1]);
+}
+
+static void what_may_not_move_stays(void **state)
+{
+    (void)state;
+    static uint64_t room[64];
+    build(1, 1);
+    set_moves(0, 1);
+    load(false);
+    assert_int_equal(tw_graph_relocate(&graph, 7, 0, room), TW_E_NOT_FOUND);
+    assert_int_equal(tw_graph_relocate(&graph, 0, 2, room), TW_E_NOT_FOUND);
+    assert_int_equal(tw_graph_relocate(&graph, 0, 0, room), TW_E_UNSUPPORTED); /* the image does not say so */
+    assert_int_equal(tw_graph_relocate(&graph, 0, 1, (uint8_t *)room + 2), TW_E_ALIGN);
+    run(2);
+    assert_int_equal(tw_gauge_get(&graph.nodes[0].errors), 0);
+    /* and an image may not say so for a type that keeps addresses */
+    tw_arena_t arena = {.base = (uint8_t *)memory, .size = sizeof memory};
+    tw_fault_t fault = {0};
+    img_bytes = rig_chain(&ib, img, sizeof img);
+    set_moves(0, 0);
+    assert_int_equal(tw_graph_check(img, img_bytes, &rig.board, &arena, &fault), TW_E_IMG_MEM);
+}
+
 /* ---- slots: a cut at every byte ----------------------------------------------------------------------------- */
 
 enum { SLOT = 256 };
@@ -419,6 +486,8 @@ int main(void)
         cmocka_unit_test(only_types_that_look_may_be_backed_up_and_not_without_end),
         cmocka_unit_test(the_engine_saves_every_15_s_of_block_time_and_at_STOP_and_unload),
         cmocka_unit_test(a_warm_boot_goes_on_where_the_last_run_was_and_later_loads_do_not),
+        cmocka_unit_test(blocks_that_move_while_the_graph_runs_change_no_output),
+        cmocka_unit_test(what_may_not_move_stays),
         cmocka_unit_test(a_cut_at_any_byte_leaves_what_was_kept_before),
         cmocka_unit_test(slots_refuse_what_does_not_fit_and_numbers_may_wrap),
     };
