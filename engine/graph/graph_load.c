@@ -410,7 +410,7 @@ void node_memory(const tw_graph_t *g, uint32_t node, tw_node_reset_t *r)
     fill_reset(g, &g->nodes[node], &p, r);
 }
 
-void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
+static void reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm, uint32_t goes_on)
 {
     tw_graph_node_t *n = &g->nodes[node];
     const tw_img_node_parts_t p = tw_img_node_parts(g->img, n->record);
@@ -421,6 +421,7 @@ void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
     tw_graph_bind(g, node);
     tw_xdm_t data = {.ptr = &r, .bytes = sizeof r};
     const uint32_t cmd = TW_CMD_RESET | tw_put_bits(warm, TW_LO(TW_CMD_WARM)) | n->command |
+                         tw_put_bits(goes_on, TW_LO(TW_CMD_TAG)) |
                          tw_put_bits(preset < 0 ? image_preset : (uint32_t)preset, TW_LO(TW_CMD_PRESET));
     uint32_t state = 0;
     const uint32_t caller = g->current;
@@ -433,6 +434,18 @@ void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
         boot_params(g, n, &p);
     }
 }
+
+void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
+{
+    reset_node(g, node, preset, warm, 0);
+}
+
+#if !TW_SMALL
+void graph_reset_carried(tw_graph_t *g, uint32_t node, bool goes_on)
+{
+    reset_node(g, node, -1, true, goes_on ? TW_RESET_GOES_ON : 0);
+}
+#endif
 
 void tw_graph_restart(tw_graph_t *g, uint8_t *scratch, uint32_t value_bytes)
 {
