@@ -249,11 +249,24 @@ static void carry_phase(const tw_graph_t *from, tw_graph_io_t *io)
     }
 }
 
-static void carry_signal_of(const tw_graph_carry_t *c, const tw_graph_t *from, uint32_t f, tw_graph_t *to, uint32_t t)
+/* All that a node of the new graph reads and writes comes along, so that a place in a frame keeps its meaning. */
+static bool goes_on(const tw_graph_carry_t *c, const tw_graph_t *to, uint32_t t)
+{
+    const tw_graph_node_t *n = &to->nodes[t];
+    for (uint32_t p = 0; p < (uint32_t)n->rx + n->tx; p++) {
+        if (c->arcs == NULL || c->arcs[n->refs[p].arc] == TW_CARRY_NEW || to->arcs[n->refs[p].arc].special) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void carry_signal_of(const tw_graph_carry_t *c, const tw_graph_t *from, uint32_t f, tw_graph_t *to, uint32_t t,
+                            bool on)
 {
     const uint32_t saved = tw_graph_save_params(to, t, c->value);
     carry_memory(from, f, to, t);
-    tw_graph_reset_node(to, t, -1, true);
+    graph_reset_carried(to, t, on);
     tw_graph_restore_params(to, t, c->value, saved, c->value + c->value_bytes);
 }
 
@@ -262,9 +275,9 @@ void tw_graph_carry_signal(const tw_graph_carry_t *c, tw_graph_t *from, tw_graph
     for (uint32_t i = 0; i < to->n_nodes && c->nodes != NULL; i++) {
         const uint32_t f = c->nodes[i];
         if (f != TW_CARRY_NEW && back) {
-            carry_signal_of(c, to, i, from, f);
+            carry_signal_of(c, to, i, from, f, goes_on(c, to, i));
         } else if (f != TW_CARRY_NEW) {
-            carry_signal_of(c, from, f, to, i);
+            carry_signal_of(c, from, f, to, i, goes_on(c, to, i));
         }
     }
     for (uint32_t i = 0; i < to->n_arcs && c->arcs != NULL; i++) {
@@ -292,7 +305,7 @@ void tw_graph_carry(const tw_graph_carry_t *c, tw_graph_t *from, tw_graph_t *to,
         }
         carry_memory(from, f, to, i);
         const uint32_t saved = params ? tw_graph_save_params(from, f, c->value) : 0;
-        tw_graph_reset_node(to, i, -1, true);
+        graph_reset_carried(to, i, goes_on(c, to, i));
         tw_graph_restore_params(to, i, c->value, saved, c->value + c->value_bytes);
     }
     for (uint32_t i = 0; i < to->n_arcs; i++) {

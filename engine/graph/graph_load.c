@@ -541,7 +541,7 @@ static void clear_backups(tw_graph_t *g, const tw_graph_node_t *n)
     }
 }
 
-void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
+static void reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm, uint32_t goes_on)
 {
     tw_graph_node_t *n = &g->nodes[node];
     if (!warm && !g->restored) {
@@ -555,6 +555,7 @@ void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
     tw_graph_bind(g, node);
     tw_xdm_t data = {.ptr = &r, .bytes = sizeof r};
     const uint32_t cmd = TW_CMD_RESET | tw_put_bits(warm, TW_LO(TW_CMD_WARM)) | n->command |
+                         tw_put_bits(goes_on, TW_LO(TW_CMD_TAG)) |
                          tw_put_bits(preset < 0 ? image_preset : (uint32_t)preset, TW_LO(TW_CMD_PRESET));
     uint32_t state = 0;
     const uint32_t caller = g->current;
@@ -567,6 +568,18 @@ void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
         boot_params(g, n, &p);
     }
 }
+
+void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
+{
+    reset_node(g, node, preset, warm, 0);
+}
+
+#if !TW_SMALL
+void graph_reset_carried(tw_graph_t *g, uint32_t node, bool goes_on)
+{
+    reset_node(g, node, -1, true, goes_on ? TW_RESET_GOES_ON : 0);
+}
+#endif
 
 void tw_graph_restart(tw_graph_t *g, uint8_t *scratch, uint32_t value_bytes)
 {

@@ -149,6 +149,8 @@ bool flow_ios_out(tw_graph_t *g);
 
 /* graph_load.c */
 /** What RESET hands a node: where its memory is, its formats. */
+/** RESET, warm, of a node whose memory was copied from another graph; goes_on: what its arcs hold was, too. */
+void graph_reset_carried(tw_graph_t *g, uint32_t node, bool goes_on);
 void node_memory(const tw_graph_t *g, uint32_t node, tw_node_reset_t *r);
 
 /* graph_run.c: one node */

@@ -36,6 +36,9 @@ typedef enum tw_cmd {
 #define TW_CMD_TAG 23, 15
 #define TW_CMD_TRACE 31, 24
 #define TW_TAG_ALL 256u
+/** Tag of a warm RESET in place of a node that ran: its memory was copied, and what its arcs hold, too. A frame that
+ * was begun goes on; other RESETs forget it, for they empty the arcs. */
+#define TW_RESET_GOES_ON 1u
 
 /** Data of one arc, or of one parameter. */
 typedef struct tw_xdm {

@@ -110,12 +110,14 @@ static void start_block(analysis_t *a, channel_t *k)
 }
 
 /* Values as they are used; the block under way begins anew. */
-static void derive(analysis_t *a)
+static void derive(analysis_t *a, bool goes_on)
 {
     const uint32_t natural = a->kind == SPECTRUM ? 2 * a->bins : tw_max_u32(a->in.samples, 1);
-    a->block = a->v.block != 0 ? a->v.block : natural;
-    a->count = 0;
-    for (uint32_t c = 0; c < a->in.channels; c++) {
+    const uint32_t block = a->v.block != 0 ? a->v.block : natural;
+    const bool begun = goes_on && block == a->block;
+    a->block = block;
+    a->count = begun ? a->count : 0;
+    for (uint32_t c = 0; c < a->in.channels && !begun; c++) {
         start_block(a, &a->channel[c]);
     }
     if (a->kind == SPECTRUM) {
@@ -465,7 +467,7 @@ static tw_err_t reset(analysis_t *a, const tw_node_reset_t *r, uint32_t cmd)
         a->history = a->window + 2 * bins;
         TW_TRY(r->svc->lib->rfft_plan(a->plan, plan, 2 * bins, false) ? TW_OK : TW_E_IMG_MEM);
     }
-    derive(a);
+    derive(a, warm && tw_bits(cmd, TW_CMD_TAG) == TW_RESET_GOES_ON);
     return TW_OK;
 }
 
@@ -478,7 +480,7 @@ static uint32_t analysis(uint32_t cmd, void *inst, tw_xdm_t *data, uint32_t *sta
         return tw_node_error(reset(a, data[0].ptr, cmd));
     case TW_CMD_SET_PARAMETER:
         if (tw_param_put(&store, &a->v, tag, data) != 0) {
-            derive(a);
+            derive(a, false);
         }
         return 0;
     case TW_CMD_READ_PARAMETER:

@@ -186,6 +186,8 @@ static tw_err_t reset(compressor_t *c, const tw_node_reset_t *r, uint32_t cmd)
     tw_coder_t *state = (tw_coder_t *)(void *)((uint8_t *)r->mem[0] + sizeof *c);
     if (!warm) {
         memset(state, 0, sizeof *state * pcm.channels);
+    } else {
+        tw_frames_go_on(&f, &c->f, cmd);
     }
     f.stage = (uint8_t *)r->mem[0] + at_stage;
     *c = (compressor_t){

@@ -482,11 +482,18 @@ static bool same_plan(const plan_t *a, const plan_t *b)
            a->out.parts == b->out.parts;
 }
 
-/* The frames begun are forgotten: RESET empties the arcs. */
-static void start(converter_t *v, const plan_t *p, const tw_node_reset_t *r, bool warm)
+/* The frames begun are forgotten, for RESET empties the arcs, unless those go on too. */
+static void start(converter_t *v, const plan_t *p, const tw_node_reset_t *r, bool warm, bool goes_on)
 {
-    const uint32_t pos = warm ? v->pos : 0;
-    *v = (converter_t){.p = *p, .magic = tw_node_converter.hash, .pos = pos, .work = r->mem[1]};
+    const converter_t old = goes_on ? *v : (converter_t){.pos = warm ? v->pos : 0};
+    *v = (converter_t){.p = *p,
+                       .magic = tw_node_converter.hash,
+                       .pos = old.pos,
+                       .in_at = old.in_at,
+                       .out_at = old.out_at,
+                       .stamp = old.stamp,
+                       .frames = old.frames,
+                       .work = r->mem[1]};
     v->stage = (uint8_t *)r->mem[0] + tw_round_up(sizeof *v, 8);
     v->table = (float *)(void *)(v->stage + stage_bytes(p));
     v->history = v->table + table_bytes(p) / sizeof(float);
@@ -506,7 +513,7 @@ static tw_err_t reset(converter_t *v, const tw_node_reset_t *r, uint32_t cmd)
     TW_TRY(r->mem_bytes[0] >= bytes && r->mem_bytes[1] >= 2 * CHUNK * sizeof(double) ? TW_OK : TW_E_IMG_MEM);
     const bool warm = tw_bits(cmd, TW_CMD_WARM) && v->magic == tw_node_converter.hash && same_plan(&v->p, &p) &&
                       stage_bytes(&v->p) == stage_bytes(&p);
-    start(v, &p, r, warm);
+    start(v, &p, r, warm, warm && tw_bits(cmd, TW_CMD_TAG) == TW_RESET_GOES_ON);
     return TW_OK;
 }
 

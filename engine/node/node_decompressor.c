@@ -172,10 +172,11 @@ static tw_err_t reset(decompressor_t *d, const tw_node_reset_t *r, uint32_t cmd)
         *d = (decompressor_t){.magic = tw_node_decompressor.hash};
         memset(state, 0, sizeof *state * pcm.channels);
     }
+    tw_frames_go_on(&f, &d->f, warm ? cmd : 0);
     f.stage = (uint8_t *)r->mem[0] + at_stage;
     d->shape = pcm;
     d->f = f;
-    d->channel = 0;
+    d->channel = warm && tw_bits(cmd, TW_CMD_TAG) == TW_RESET_GOES_ON ? d->channel : 0;
     d->blocks = blocks;
     d->cvsd = cvsd;
     d->state = state;

@@ -518,7 +518,9 @@ static tw_err_t reset(demodulator_t *d, const tw_node_reset_t *r, uint32_t cmd)
     d->in_raw = r->fmt[0]->raw;
     d->out_raw = r->fmt[1]->raw;
     d->rate_hz = r->fmt[0]->rate_hz;
-    d->queued = 0;
+    const bool goes_on = warm && tw_bits(cmd, TW_CMD_TAG) == TW_RESET_GOES_ON;
+    const tw_frames_t begun = d->f;
+    d->queued = goes_on ? d->queued : 0;
     d->f = (tw_frames_t){
         .stage = (uint8_t *)r->mem[0] + sizeof *d,
         .in_bytes = r->fmt[0]->frame_bytes,
@@ -526,7 +528,11 @@ static tw_err_t reset(demodulator_t *d, const tw_node_reset_t *r, uint32_t cmd)
         .in_units = r->fmt[0]->samples,
         .out_units = r->fmt[1]->samples,
     };
-    memset(d->f.stage, 0, stage);
+    if (goes_on) {
+        tw_frames_go_on(&d->f, &begun, cmd);
+    } else {
+        memset(d->f.stage, 0, stage);
+    }
     d->v = preset_values(preset);
     d->v.received = before.received;
     d->v.errors = before.errors;

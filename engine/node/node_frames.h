@@ -19,6 +19,16 @@ typedef struct tw_frames {
     uint32_t in_left, out_left; /* [bytes] */
 } tw_frames_t;
 
+/** RESET where the arcs go on: frames of the same kind that were begun go on too. */
+static inline void tw_frames_go_on(tw_frames_t *now, const tw_frames_t *before, uint32_t cmd)
+{
+    if (tw_bits(cmd, TW_CMD_TAG) == TW_RESET_GOES_ON && now->in_bytes == before->in_bytes &&
+        now->out_bytes == before->out_bytes) {
+        now->in_at = before->in_at;
+        now->out_at = before->out_at;
+    }
+}
+
 static inline void tw_frames_open(tw_frames_t *f, const tw_xdm_t *in, const tw_xdm_t *out)
 {
     f->in = in->ptr;

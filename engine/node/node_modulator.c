@@ -423,7 +423,7 @@ static tw_err_t memreq(const tw_format_t *const *fmt, uint32_t rx, uint32_t tx, 
     return TW_OK;
 }
 
-static void start(modulator_t *m, const tw_node_reset_t *r, const tw_shape_t *out, uint32_t preset)
+static void start(modulator_t *m, const tw_node_reset_t *r, const tw_shape_t *out, uint32_t preset, uint32_t cmd)
 {
     const tw_format_t *to = r->fmt[r->rx];
     m->raw = out->raw;
@@ -432,6 +432,7 @@ static void start(modulator_t *m, const tw_node_reset_t *r, const tw_shape_t *ou
     m->rx = r->rx;
     m->in_raw = r->rx != 0 ? r->fmt[0]->raw : 0;
     m->rate_hz = to->rate_hz;
+    const tw_frames_t begun = m->f;
     m->f = (tw_frames_t){
         .stage = (uint8_t *)r->mem[0] + sizeof *m,
         .in_bytes = r->rx != 0 ? r->fmt[0]->frame_bytes : 1,
@@ -441,6 +442,7 @@ static void start(modulator_t *m, const tw_node_reset_t *r, const tw_shape_t *ou
         .out_bytes = to->frame_bytes,
         .out_units = to->samples,
     };
+    tw_frames_go_on(&m->f, &begun, cmd);
     const values_t before = m->v;
     m->v = (values_t){
         .frequency = 1000,
@@ -469,7 +471,7 @@ static tw_err_t reset(modulator_t *m, const tw_node_reset_t *r, uint32_t cmd)
     if (!warm) {
         *m = (modulator_t){.magic = tw_node_modulator.hash, .held = (uint64_t)1 << 32, .noise = 1};
     }
-    start(m, r, &out, preset);
+    start(m, r, &out, preset, warm ? cmd : 0);
     return TW_OK;
 }
 

@@ -281,7 +281,7 @@ static bool same_plan(const resampler_t *r, const plan_t *p)
            r->d.den == p->d.den && r->d.half == p->d.half && tw_round_up(r->f.out_bytes, 8) == p->stage;
 }
 
-static void start(resampler_t *r, const plan_t *p, const tw_node_reset_t *to, bool warm)
+static void start(resampler_t *r, const plan_t *p, const tw_node_reset_t *to, bool warm, uint32_t cmd)
 {
     uint8_t *mem = (uint8_t *)to->mem[0] + tw_round_up(sizeof *r, 8);
     if (!warm) {
@@ -293,6 +293,7 @@ static void start(resampler_t *r, const plan_t *p, const tw_node_reset_t *to, bo
     r->table = (float *)(void *)(mem + p->stage);
     r->row = r->table + p->table / sizeof(float);
     r->past = r->row + p->row / sizeof(float);
+    const tw_frames_t begun = r->f;
     r->f = (tw_frames_t){
         .stage = mem,
         .in_bytes = to->fmt[0]->frame_bytes,
@@ -300,6 +301,7 @@ static void start(resampler_t *r, const plan_t *p, const tw_node_reset_t *to, bo
         .in_units = p->in.samples,
         .out_units = p->out.samples,
     };
+    tw_frames_go_on(&r->f, &begun, warm ? cmd : 0);
     if (!warm) {
         tw_drift_design(&r->d, r->table);
         memset(r->past, 0, p->past);
@@ -316,7 +318,7 @@ static tw_err_t reset(resampler_t *r, const tw_node_reset_t *to, uint32_t cmd)
     TW_TRY(tw_node_resampler.presets >> preset & 1 ? TW_OK : TW_E_PARAM_PRESET);
     const uint32_t bytes = tw_round_up(sizeof *r, 8) + p.stage + p.table + p.row + p.past;
     TW_TRY(to->mem_bytes[0] >= bytes ? TW_OK : TW_E_IMG_MEM);
-    start(r, &p, to, tw_bits(cmd, TW_CMD_WARM) && r->magic == tw_node_resampler.hash && same_plan(r, &p));
+    start(r, &p, to, tw_bits(cmd, TW_CMD_WARM) && r->magic == tw_node_resampler.hash && same_plan(r, &p), cmd);
     r->v = (values_t){.automatic = preset == PRESET_AUTOMATIC, .fill = r->v.fill, .drift_now = r->v.drift_now};
     if (r->v.automatic == 0) {
         r->integral = 0;

@@ -1,5 +1,7 @@
 /* Two threads: the tick publish() names is the block that hears it, every time. Build with PROFILE=tsan. */
+#include "engine/base/record.h"
 #include "tests/support/engine_rig.h"
+#include "tests/support/record_file.h"
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -272,6 +274,57 @@ static void a_probe_misses_nothing_it_does_not_count(void **state)
     rig_close(&rig);
 }
 
+static void swap_again(void)
+{
+    tw_fault_t fault;
+    while (tw_engine_prime(rig.engine, img, tw_get_le32(img + 8), false, &fault) == TW_E_BUSY) {}
+    assert_int_equal(tw_engine_put_swap(rig.engine, 0, true), TW_OK);
+    (void)tw_engine_publish(rig.engine);
+}
+
+static void recorder_shadow_and_probe_stand_beside_a_running_thread(void **state)
+{
+    (void)state;
+    static _Alignas(64) uint8_t buf[4096];
+    static tw_probe_t probe;
+    static record_file_t file;
+    enum { TURNS = 300 };
+    pthread_t thread;
+    uint32_t shadow, bytes, sums = 0;
+    tw_engine_reply_t x;
+    uint8_t data[256];
+    open_running(&thread);
+    record_file_open(&file, &rig, 1 << 20, 4096, true);
+    swap_again();
+    tw_ring_init(&probe.ring, buf, sizeof buf);
+    probe.arc = 1;
+    assert_int_equal(tw_engine_put_probe(rig.engine, 0, &probe), TW_OK);
+    assert_int_equal(tw_engine_put_shadow(rig.engine, 0, 1, 0, &shadow, &bytes), TW_OK);
+    (void)tw_engine_publish(rig.engine);
+    for (uint32_t i = 0; i < TURNS; i++) {
+        const uint8_t mute = i % 2 != 0;
+        assert_int_equal(tw_engine_put_param(rig.engine, 0, 1, MUTE, &mute, 1), TW_OK);
+        assert_int_equal(tw_engine_put_shadow_param(rig.engine, 0, shadow, MUTE, &mute, 1), TW_OK);
+        assert_int_equal(tw_engine_put_shadow_read(rig.engine, i + 1, shadow, false), TW_OK);
+        (void)tw_engine_publish(rig.engine);
+        while (!rig_reply(&rig, i + 1, &x, data, sizeof data)) {
+            record_file_drain(&file);
+        }
+        sums += x.err == TW_OK && x.bytes != 0;
+        for (; tw_ring_peek(&probe.ring, &bytes) != NULL; tw_ring_pop(&probe.ring)) {}
+    }
+    assert_int_equal(sums, TURNS);
+    assert_int_equal(tw_engine_put_shadow_drop(rig.engine, 0, shadow), TW_OK);
+    assert_int_equal(tw_engine_put_unprobe(rig.engine, TURNS + 1, &probe), TW_OK);
+    (void)tw_engine_publish(rig.engine);
+    while (!rig_reply(&rig, TURNS + 1, &x, NULL, 0)) {}
+    close_running(thread);
+    record_file_end(&file, TW_RECORD_STOPPED);
+    assert_true(file.n > TW_RECORD_HEADER);
+    record_file_free(&file);
+    rig_close(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +333,7 @@ int main(void)
         cmocka_unit_test(a_group_is_withdrawn_or_answered_never_both),
         cmocka_unit_test(graphs_swap_under_load),
         cmocka_unit_test(a_probe_misses_nothing_it_does_not_count),
+        cmocka_unit_test(recorder_shadow_and_probe_stand_beside_a_running_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
