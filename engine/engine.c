@@ -155,7 +155,13 @@ static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t 
     TW_TRY(tw_graph_place(image, bytes, in_place, &arena, &parts, fault));
     /* No callbacks while the control thread runs the nodes: the event ring is the engine's. */
     fade_init(&s->side, &e->e.rec_board);
-    const tw_graph_env_t env = {.port = e->cfg.port, .board = &s->side.board, .infer = e->cfg.infer, .image = parts};
+    /* What a replay could not know must not come in. */
+    const bool boot = e->c.moves == 0 && atomic_load_explicit(&e->recorder, memory_order_relaxed) == NULL;
+    const tw_graph_env_t env = {.port = e->cfg.port,
+                                .board = &s->side.board,
+                                .infer = e->cfg.infer,
+                                .image = parts,
+                                .kept = boot ? e->cfg.board : NULL};
     TW_TRY(take_marks(s, tw_bits(tw_img_word(image, 0, TW_W_COUNTS), TW_W12_NODES), &arena, fault));
     TW_TRY(tw_graph_load(&s->graph, parts.rest, &env, &arena, fault));
     TW_TRY(share(e, s, &arena, fault));
@@ -164,6 +170,10 @@ static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t 
     if (s->value == NULL) {
         tw_graph_stop(&s->graph);
         *fault = (tw_fault_t){.err = TW_E_NOMEM, .at = 2 * s->value_bytes};
+        return TW_E_NOMEM;
+    }
+    if (!state_take(e, s, &arena, fault)) {
+        tw_graph_stop(&s->graph);
         return TW_E_NOMEM;
     }
     values_build(s, &arena);
@@ -284,6 +294,7 @@ bool tw_engine_tick(tw_engine_t *e)
         apply_timed(e);
     }
     if (!running(e)) {
+        state_look(e, false);
         return false;
     }
     /* Publishing may go on until here; what came in between saw this tick and belongs before it. */
@@ -302,7 +313,9 @@ bool tw_engine_tick(tw_engine_t *e)
     }
     if (e->e.steps != 0 && --e->e.steps == 0) {
         tw_gauge_set(&e->state, TW_GRAPH_STOPPED);
+        state_due(e);
     }
+    state_look(e, true);
     return true;
 }
 

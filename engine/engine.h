@@ -418,5 +418,11 @@ bool tw_engine_help(tw_engine_t *e, uint32_t k);
 bool tw_engine_busy(const tw_engine_t *e);
 /** Seconds of one block of the graph that runs; 0.001 without a graph. Engine side only. */
 double tw_engine_period_s(const tw_engine_t *e);
+/**
+ * Save now what outlives a loss of power (graph_state.h), on the engine's thread or once that has ended. A running
+ * engine does so every 15 s of block time, and at STOP and unload.
+ * @return false: nothing to save, or the board has no room yet
+ */
+bool tw_engine_save_state(tw_engine_t *e);
 /** The port started a block late (missed its time); counted. */
 void tw_engine_late(tw_engine_t *e);

@@ -40,7 +40,10 @@ tw_err_t tw_engine_check_io(tw_engine_t *e, uint32_t io, const uint32_t settings
     if (b->io == NULL) {
         return TW_E_UNSUPPORTED;
     }
-    return b->settings != NULL ? b->settings(b->ctx, g->ios[io].hwid, settings) : TW_OK;
+    const tw_graph_io_t *at = &g->ios[io];
+    const uint32_t now[WORDS] = {tw_gauge_get(&at->settings[0]), tw_gauge_get(&at->settings[1]),
+                                 tw_gauge_get(&at->settings[2])};
+    return b->settings != NULL ? b->settings(b->ctx, at->hwid, now, settings) : TW_OK;
 }
 
 tw_err_t tw_engine_put_io(tw_engine_t *e, uint32_t token, uint32_t io, const uint32_t settings[3])

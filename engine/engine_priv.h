@@ -82,6 +82,9 @@ typedef struct slot {
     bool live; /* its nodes were RESET and not yet STOPped */
     values_t values;
     fade_side_t side;
+    uint8_t *state; /* room for a backup, NULL: the graph has nothing to keep, or the board keeps nothing */
+    uint32_t state_bytes, state_blocks; /* blocks since the last one */
+    bool state_due;
     tw_arena_t rest;       /* what the graph left of the slot */
     size_t rest_mark;      /* of it, without the plan of a swap */
     tw_graph_carry_t plan; /* what it takes over from the graph before */
@@ -181,6 +184,7 @@ struct tw_engine {
         uint32_t hot;        /* blocks in a row that took too long */
         tw_probe_t *watches; /* probes that a script fires */
         tw_recorder_t *rec;  /* that records now, NULL none */
+        uint32_t states;     /* backups so far */
         tw_port_t rec_port;  /* what graphs see instead of cfg.port and cfg.board */
         tw_board_t rec_board;
     } e;
@@ -274,6 +278,13 @@ void probe_scripts(tw_engine_t *e);
 /** Settings of an IO as they are, and other ones: three words, little endian. @return UNSUPPORTED: the old ones stay */
 void io_save(const tw_graph_t *g, uint32_t io, uint8_t words[12]);
 tw_err_t io_apply(tw_engine_t *e, uint32_t io, const uint8_t words[12]);
+/* engine_state.c */
+/** Control: room for the backups of a graph. @return false: NOMEM */
+bool state_take(tw_engine_t *e, slot_t *s, tw_arena_t *arena, tw_fault_t *fault);
+/** Engine: the graph stopped; save as soon as the board takes it. */
+void state_due(tw_engine_t *e);
+/** Engine: after commands and, if one ran, the block. */
+void state_look(tw_engine_t *e, bool ran);
 
 /* engine_shadow.c: engine side */
 void shadow_apply(tw_engine_t *e, const cmd_t *c);

@@ -320,6 +320,7 @@ static void unload(tw_engine_t *e)
 {
     stop_fade(e);
     swap_disarm(e);
+    (void)tw_engine_save_state(e);
     become(e, NO_SLOT, NO_SLOT);
     tw_gauge_set(&e->state, TW_GRAPH_EMPTY);
 }

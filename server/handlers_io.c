@@ -72,7 +72,7 @@ static bool check(tw_call_t *c, const tunewire_v1_IoSet *q)
     tw_fail(c, err, q->io,
             err == TW_E_NO_GRAPH      ? "load one with Graph.Load"
             : err == TW_E_NOT_FOUND   ? "no such IO: Graph.Ios lists those of the graph"
-            : err == TW_E_UNSUPPORTED ? "this IO takes no settings while it runs"
+            : err == TW_E_UNSUPPORTED ? "not while it runs: the format of an IO is the graph's"
                                       : "no options of this IO make these words");
     return false;
 }

@@ -144,6 +144,7 @@ static bool open_board(daemon_t *d)
                                       .overrides = d->opt.ios,
                                       .n_overrides = d->opt.n_ios,
                                       .threads = d->opt.threads,
+                                      .state = d->opt.state,
                                       .log = on_board_log,
                                       .log_ctx = d};
     d->board = tw_board_linux_open(&cfg, why);
@@ -394,6 +395,15 @@ static bool serve(daemon_t *d)
     return true;
 }
 
+/* The engine's thread is gone: what it saved last is written out, then what there is now. */
+static void save_state(daemon_t *d)
+{
+    if (d->opt.state != NULL) {
+        (void)tw_board_linux_service(d->board);
+        (void)tw_engine_save_state(d->engine);
+    }
+}
+
 static void report_end(const daemon_t *d)
 {
     tw_board_linux_stats_t io;
@@ -466,6 +476,7 @@ int main(int argc, char **argv)
         announce(&d);
         ok = serve(&d);
         engine_thread_stop(&d.thread);
+        save_state(&d);
         record_finish(&d.recording);
         while (tw_board_linux_service(d.board) == 0) {}
         report_end(&d);

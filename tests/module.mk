@@ -11,6 +11,9 @@ tests/$(1).ld := -lcmocka -lmbedcrypto -ljansson
 endef
 $(foreach t,$(UNIT),$(eval $(call unit_test,$(t))))
 
+# Allocations of the whole program go through the test's own functions.
+tests/test_engine_quiet.ld += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
+
 # Fuzz targets: every tests/fuzz/fuzz_<x>.c has LLVMFuzzerTestOneInput; its seeds and regressions are
 # tests/fuzz/corpus/<x>/. `make test` replays them; `make fuzz [ONLY=x] [SECONDS=300]` searches.
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -120,7 +123,9 @@ soak-mp: ## eight threads on one graph for MP_RUNS node runs, against one thread
 	@TW_MP_RUNS=$(MP_RUNS) build/host/tests/test_graph_mp
 	@TW_MP_RUNS=$(MP_RUNS) build/tsan/tests/test_graph_mp
 
-PROGRAMS += bench_rpc bench_compile bench_engine bench_kernels
+PROGRAMS += bench_rpc bench_compile bench_engine bench_kernels bench_client
+bench_client.src := tests/bench/bench_client.c
+bench_client.libs := support engine dsp speexdsp kissfft base hosted
 bench_kernels.src := tests/bench/bench_kernels.c
 bench_kernels.libs := engine base hosted
 bench_rpc.src := $(addprefix tests/bench/,bench_rpc.c bench_arcs.c bench_link.c)
@@ -133,6 +138,6 @@ bench_engine.libs := graphc scriptasm board engine base hosted
 bench_engine.ld := -lmbedcrypto
 bench: ## ratios against named peers: make bench [ONLY=rpc_setparam]; also in build/bench.json
 	@tools/setup.sh bench
-	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS) bench_rpc bench_compile bench_engine bench_kernels)
+	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS) bench_rpc bench_compile bench_engine bench_kernels bench_client)
 	@$(if $(filter kernels,$(ONLY)),,$(PYTHON) tests/bench/run_bench.py $(if $(ONLY),--only $(ONLY)))
 	@$(if $(filter-out kernels,$(ONLY)),,build/host/bench_kernels)

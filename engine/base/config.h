@@ -81,6 +81,9 @@
 #ifndef TW_MAX_IOS
 #define TW_MAX_IOS 32u
 #endif
+#ifndef TW_STATE_MAX
+#define TW_STATE_MAX 65536u /* memory of a graph that is backed up [bytes] */
+#endif
 #ifndef TW_MULTIPROCESSOR
 #define TW_MULTIPROCESSOR 1 /* 0: one instance runs a graph; arcs are smaller then */
 #endif

@@ -91,15 +91,23 @@ typedef struct tw_board {
      */
     bool (*io)(void *ctx, uint32_t hwid, tw_io_command_t command, const void *data, uint32_t bytes);
     /**
-     * Control thread: may SET bring these settings to IO `hwid`? NULL = io() alone decides, when it is told.
-     * @return TW_OK; RANGE: no options make these words; UNSUPPORTED
+     * Control thread: may SET bring these settings to IO `hwid`, which has those of `now`? NULL = io() alone decides,
+     * when it is told.
+     * @return TW_OK; RANGE: no options make these words; UNSUPPORTED: the format would change, which is the graph's
      */
-    tw_err_t (*settings)(void *ctx, uint32_t hwid, const uint32_t settings[3]);
+    tw_err_t (*settings)(void *ctx, uint32_t hwid, const uint32_t now[3], const uint32_t settings[3]);
     /**
      * Caches, for arcs that ask for it (arc_flush). wrote: `bytes` at `at` are to reach memory; else they are to be
      * read from there. Engine thread; NULL = caches are coherent.
      */
     void (*flush)(void *ctx, const void *at, uint32_t bytes, bool wrote);
+    /**
+     * Keep `bytes` at `data` over a loss of power (graph_state.h). Engine thread, between two blocks: copies what it
+     * needs and returns. @return false: not now, asked again before the next block. NULL = nothing is kept
+     */
+    bool (*store)(void *ctx, const void *data, uint32_t bytes);
+    /** What was kept last, before the power went; control thread. @return its bytes, at most `room`; 0 nothing */
+    uint32_t (*restore)(void *ctx, void *data, uint32_t room);
     uint32_t processors; /* bit (procID - 1): there are instances that play it; 0 = TW_PROCESSOR alone */
 } tw_board_t;
 

@@ -121,11 +121,30 @@ static tw_err_t take_settings(const tw_board_linux_t *b, const io_t *io, const u
     return TW_OK;
 }
 
-static tw_err_t board_settings(void *ctx, uint32_t hwid, const uint32_t settings[3])
+/* What is not of the converter is the format, which is the graph's. */
+static bool same_format(const tw_io_manifest_t *m, const uint32_t a[3], const uint32_t b[3])
+{
+    uint8_t x[TW_COUNT(m->settings)] = {0}, y[TW_COUNT(m->settings)] = {0};
+    if (tw_settings_unpack(m, a, x) != TW_OK || tw_settings_unpack(m, b, y) != TW_OK) {
+        return memcmp(a, b, TW_SETTINGS_WORDS * sizeof *a) == 0;
+    }
+    for (unsigned i = 0; i < m->n_settings; i++) {
+        if (x[i] != y[i] && !is_analog(m->settings[i].tag)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static tw_err_t board_settings(void *ctx, uint32_t hwid, const uint32_t now[3], const uint32_t settings[3])
 {
     const tw_board_linux_t *b = ctx;
     const io_t *io = find_io(b, hwid);
-    return io != NULL ? take_settings(b, io, settings) : TW_E_NOT_FOUND;
+    if (io == NULL) {
+        return TW_E_NOT_FOUND;
+    }
+    TW_TRY(take_settings(b, io, settings));
+    return same_format(&b->cfg.platform->ios[io - b->ios], now, settings) ? TW_OK : TW_E_UNSUPPORTED;
 }
 
 /* Told by board_settings(); there is nothing to turn, and here is no place to write about it. */
@@ -385,7 +404,7 @@ tw_board_linux_t *tw_board_linux_open(const tw_board_linux_cfg_t *cfg, char why[
         refuse(why, "not enough memory for %u IOs", cfg->platform->n_ios);
         return NULL;
     }
-    if (!connect_all(b, why)) {
+    if (!connect_all(b, why) || !board_state_open(b, why)) {
         tw_board_linux_close(b);
         return NULL;
     }
@@ -431,6 +450,7 @@ uint32_t tw_board_linux_service(tw_board_linux_t *b)
 {
     const bool sync = sync_due(b);
     bool more = false, busy = log_lines(b);
+    board_state_service(b);
     for (uint32_t i = 0; i < b->n; i++) {
         io_t *io = &b->ios[i];
         if (io->backend->calls->service != NULL) {
@@ -482,6 +502,7 @@ void tw_board_linux_close(tw_board_linux_t *b)
         return;
     }
     while (log_lines(b)) {}
+    board_state_close(b);
     for (uint32_t i = 0; i < b->n; i++) {
         if (b->ios[i].backend != NULL && b->ios[i].backend->calls->close != NULL) {
             b->ios[i].backend->calls->close(&b->ios[i]);

@@ -56,6 +56,7 @@ typedef struct tw_graph_env {
     tw_graph_host_t host;
     const tw_infer_t *infer; /* networks, NULL none */
     tw_graph_image_t image;  /* all NULL: the image given to tw_graph_load() is all there is */
+    const tw_board_t *kept;  /* a warm boot: what it restores is there before RESET (graph_state.h). NULL: a cold one */
 } tw_graph_env_t;
 
 /** One entry of a node's arc list. */
@@ -82,10 +83,21 @@ typedef struct tw_graph_node {
     uint16_t pos;       /* place in the schedule: its tw_graph_hot_t */
     uint8_t flow;       /* bit tw_flow_t: control nodes ask it, see graph_control.c */
     bool failed;        /* its first error was told */
+    uint8_t places;     /* of its memory blocks that are in tw_graph_t.places, */
+    uint32_t place;     /* from here on */
     tw_gauge_t touched; /* a script of this graph has set a parameter of it, or RESET it */
     tw_gauge_t errors;
     tw_gauge_t load_cycles; /* of a block, mean of the last TW_LOAD_BLOCKS */
 } tw_graph_node_t;
+
+/** A memory block with a life of its own. */
+enum { TW_PLACE_BACKUP = 1, TW_PLACE_MOVES = 2 };
+typedef struct tw_graph_place {
+    uint8_t *at;
+    uint32_t bytes;
+    uint16_t node;
+    uint8_t block, flags;
+} tw_graph_place_t;
 
 /** Acknowledgements of one IO that may wait for the next scan; a power of two. */
 #ifndef TW_IO_ACKS
@@ -214,6 +226,9 @@ typedef struct tw_graph {
     uint8_t **banks;      /* base of each bank, in the image's order */
     struct grant *grants; /* memory nodes asked for at load, by node and block; NULL none */
     uint32_t n_grants;
+    tw_graph_place_t *places; /* blocks that are backed up or may move, in the order of nodes and blocks */
+    uint32_t n_places;
+    bool restored;    /* a warm boot: what is backed up is there before the first RESET */
     uint8_t *scratch; /* a frame nobody wants */
     tw_services_t svc;
     struct tw_shadow *shadows; /* doubles of nodes (graph_shadow.h), NULL none */

@@ -125,6 +125,7 @@ typedef struct span {
 typedef struct spans {
     span_t *v;
     uint32_t n;
+    uint32_t backup; /* bytes that are backed up */
 } spans_t;
 
 static tw_err_t refuse_span(const check_t *c, const span_t *s)
@@ -177,6 +178,29 @@ static uint32_t thread_of(const check_t *c, uint32_t record)
     return proc == 0 && (allowed & (allowed - 1)) != 0 ? 64u + record : proc << 2 | tw_bits(n0, TW_N0_RTOS);
 }
 
+#if TW_SMALL
+static tw_err_t check_backup(const check_t *c, spans_t *s, const tw_node_desc_t *d, uint32_t m, uint32_t at)
+{
+    (void)c, (void)s, (void)d, (void)m, (void)at;
+    return TW_OK;
+}
+#else
+/* What is restored comes from outside: only types that look at it before they use it. And not without end. */
+static tw_err_t check_backup(const check_t *c, spans_t *s, const tw_node_desc_t *d, uint32_t m, uint32_t at)
+{
+    if (tw_bits(tw_img_word(c->img, at, 0), TW_NB_TYPE) != 3) {
+        return TW_OK;
+    }
+    const uint32_t bytes = tw_img_word(c->img, at, 2);
+    const bool looks = d == NULL || (m < d->n_mem && d->mem[m].type == 3);
+    if (!looks || bytes > TW_STATE_MAX - s->backup) {
+        return check_refuse(c, TW_E_IMG_MEM, SEC(NODES), at);
+    }
+    s->backup += bytes;
+    return TW_OK;
+}
+#endif
+
 static tw_err_t check_block(const check_t *c, spans_t *s, uint32_t record, uint32_t m)
 {
     const tw_img_node_parts_t p = tw_img_node_parts(c->img, record);
@@ -201,6 +225,7 @@ static tw_err_t check_block(const check_t *c, spans_t *s, uint32_t record, uint3
     span_t span = {
         .at = offset, .where = at, .section = SEC(NODES), .working = working, .thread = thread_of(c, record)};
     TW_TRY(add_span(c, s, &span, vid, bytes));
+    TW_TRY(check_backup(c, s, d, m, at));
     return TW_SMALL || swap == 0 ? TW_OK : add_span(c, s, &span, tw_bits(w, TW_NB_HOME), bytes);
 }
 

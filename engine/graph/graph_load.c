@@ -5,6 +5,7 @@
  */
 #include "engine/graph/graph_carry.h"
 #include "engine/graph/graph_priv.h"
+#include "engine/graph/graph_state.h"
 #include "engine/node/kernels.h"
 
 /* Where memory is taken from, and by how much it is short. Later takes are tried too, so that the
@@ -373,6 +374,64 @@ static bool take_grants(tw_graph_t *g, taker_t *t, const tw_node_order_t *order)
     return t->missing == 0;
 }
 
+/* ---- blocks that are backed up or may move ------------------------------------- */
+
+static uint8_t place_flags(const uint8_t *img, const tw_img_node_parts_t *p, uint32_t block)
+{
+    const uint32_t w = tw_img_word(img, p->blocks_at, TW_NODE_BLOCK_WORDS * block);
+    return (uint8_t)((tw_bits(w, TW_NB_TYPE) == 3 ? TW_PLACE_BACKUP : 0) |
+                     (tw_bits(w, TW_NB_RELOC) != 0 ? TW_PLACE_MOVES : 0));
+}
+
+static void decode_places(tw_graph_t *g, uint32_t node, const tw_img_node_parts_t *p, tw_graph_place_t *to)
+{
+    tw_node_reset_t r;
+    node_memory(g, node, &r);
+    for (uint32_t m = 0; m < p->blocks; m++) {
+        const uint8_t flags = place_flags(g->env.image.nodes, p, m);
+        if (flags != 0) {
+            *to++ = (tw_graph_place_t){r.mem[m], r.mem_bytes[m], (uint16_t)node, (uint8_t)m, flags};
+        }
+    }
+}
+
+static bool take_places(tw_graph_t *g, taker_t *t)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const tw_img_node_parts_t p = tw_img_node_parts(g->env.image.nodes, g->nodes[i].record);
+        g->nodes[i].place = n;
+        for (uint32_t m = 0; m < p.blocks; m++) {
+            n += place_flags(g->env.image.nodes, &p, m) != 0;
+        }
+    }
+    g->places = n != 0 ? TAKE(t, tw_graph_place_t, n) : NULL;
+    if (t->missing != 0) {
+        return false;
+    }
+    for (uint32_t i = 0; i < g->n_nodes && n != 0; i++) {
+        const tw_img_node_parts_t p = tw_img_node_parts(g->env.image.nodes, g->nodes[i].record);
+        const uint32_t next = i + 1 < g->n_nodes ? g->nodes[i + 1].place : n;
+        decode_places(g, i, &p, &g->places[g->nodes[i].place]);
+        g->nodes[i].places = (uint8_t)(next - g->nodes[i].place);
+    }
+    g->n_places = n;
+    return true;
+}
+
+/* A board that kept something gives it back: state of the same graph, or nothing. */
+static bool fetch_state(tw_graph_t *g, tw_arena_t scratch)
+{
+    const tw_board_t *b = g->env.kept;
+    const uint32_t bytes = tw_graph_state_bytes(g);
+    tw_fault_t fault;
+    if (b == NULL || b->restore == NULL || bytes == 0) {
+        return false;
+    }
+    uint8_t *saved = tw_arena_take(&scratch, bytes, 8);
+    return saved != NULL && tw_graph_state_restore(g, saved, b->restore(b->ctx, saved, bytes), &fault) == TW_OK;
+}
+
 static bool take_all(tw_graph_t *g, taker_t *t)
 {
     tw_node_order_t order = {0};
@@ -401,8 +460,8 @@ static bool take_all(tw_graph_t *g, taker_t *t)
     for (uint32_t i = 0; i < g->n_ios; i++) {
         decode_io(g, i);
     }
-    const bool taken =
-        take_scripts(g, t) && take_frames(g, t) && take_drivers(g, t) && task_take(g, t->arena, &t->missing);
+    const bool taken = take_places(g, t) && take_scripts(g, t) && take_frames(g, t) && take_drivers(g, t) &&
+                       task_take(g, t->arena, &t->missing);
     sched_init(g);
     return taken;
 }
@@ -453,6 +512,9 @@ static void fill_reset(const tw_graph_t *g, const tw_graph_node_t *n, const tw_i
         r->mem[k->block] = g->banks[k->bank] + k->at;
         r->mem_bytes[k->block] = k->bytes;
     }
+    for (uint32_t i = n->place; i < n->place + n->places; i++) {
+        r->mem[g->places[i].block] = g->places[i].at;
+    }
     for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx; i++) {
         r->fmt[i] = &g->formats[img_ref_format(img, p, i)];
         r->hqos |= (uint16_t)(n->refs[i].hqos << i);
@@ -466,9 +528,22 @@ void node_memory(const tw_graph_t *g, uint32_t node, tw_node_reset_t *r)
     fill_reset(g, &g->nodes[node], &p, r);
 }
 
+/* Nodes do not clear what is backed up. */
+static void clear_backups(tw_graph_t *g, const tw_graph_node_t *n)
+{
+    for (uint32_t i = n->place; i < n->place + n->places; i++) {
+        if ((g->places[i].flags & TW_PLACE_BACKUP) != 0) {
+            memset(g->places[i].at, 0, g->places[i].bytes);
+        }
+    }
+}
+
 void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
 {
     tw_graph_node_t *n = &g->nodes[node];
+    if (!warm && !g->restored) {
+        clear_backups(g, n);
+    }
     const tw_img_node_parts_t p = tw_img_node_parts(g->env.image.nodes, n->record);
     const uint32_t image_preset = tw_bits(tw_img_word(g->env.image.nodes, n->record, 1), TW_N1_PRESET);
     tw_node_reset_t r;
@@ -566,7 +641,9 @@ tw_err_t tw_graph_load(tw_graph_t *g, const uint8_t *img, const tw_graph_env_t *
     g->svc.tick = &g->tick;
     control_init(g);
     script_init(g);
+    g->restored = fetch_state(g, *arena);
     tw_graph_reset(g, false);
+    g->restored = false;
     if (g->node_fault.err != TW_OK) {
         tw_graph_stop(g);
         arena->used = mark;

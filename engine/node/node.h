@@ -151,7 +151,9 @@ typedef struct tw_mem_req {
     uint8_t b_arc;
 #endif
     uint8_t align; /* [bytes], power of two */
-    uint8_t type;  /* 0 static, 1 working */
+    uint8_t type;  /* 0 static, 1 working, 3 backed up: zeros after a cold start, else what the node left there, over
+                      a loss of power too. The node never clears it, and looks before it uses what it finds: it may
+                      come from outside */
     uint8_t speed;
 } tw_mem_req_t;
 

@@ -37,6 +37,9 @@ ENGINE_FIGURES = {
 }
 ENGINE_ROUNDS = 31
 
+# What a client's actions add to a block, on a thread that a system call kills.
+CLIENT, CLIENT_ROUNDS = "client_action", 9
+
 # Processor time of 20 biquads over a file of a minute: the whole daemon against GStreamer's running pipeline.
 GSTREAMER, GSTREAMER_LIMIT, GSTREAMER_PAIRS, SECONDS, RATE, FRAME = "engine_vs_gstreamer", 0.33, 7, 60, 48000, 64
 BIQUADS, LOW_PASS = 20, "0.29289323,0.58578646,0.29289323,0,-0.17157287"  # preset 2 of arm_stream_filter
@@ -121,6 +124,19 @@ def measure_engine(cpu):
     return rows
 
 
+def measure_client():
+    """client_action_p999: not pinned, for the engine's thread and the client run side by side."""
+    out = subprocess.run(["build/host/bench_client", str(CLIENT_ROUNDS)], check=True, stdout=subprocess.PIPE, text=True)
+    ratio, low, high, value, peer_us, blocks, *rest = map(float, out.stdout.split())
+    print(f"bench client_action_p999 ratio={ratio:.3f} value={value:.6g} unit=us peer=blocks_left_alone "
+          f"spread={low:.3f}..{high:.3f}", flush=True)
+    print("  block [us] alone: p50 {:.2f} p99 {:.2f} p99.9 {:.2f}; under load: p50 {:.2f} p99 {:.2f} p99.9 {:.2f}".format(
+        rest[0], rest[1], peer_us, rest[2], rest[3], value), flush=True)
+    return {"client_action_p999": {"ratio": ratio, "value": value, "unit": "us", "peer": "blocks_left_alone",
+                                   "peer_value": peer_us, "spread": [low, high], "pairs": CLIENT_ROUNDS,
+                                   "blocks": int(blocks), "alone_us": rest[:2], "with_us": rest[2:]}}
+
+
 def write_noise(path):
     """A WAV of 32-bit floats, one channel."""
     rand = random.Random(1)
@@ -183,7 +199,7 @@ def machine(cpu):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="", choices=["", *FIGURES, COMPILE, ENGINE, GSTREAMER])
+    parser.add_argument("--only", default="", choices=["", *FIGURES, COMPILE, ENGINE, CLIENT, GSTREAMER])
     a = parser.parse_args()
     cpu = max(os.sched_getaffinity(0))
     about = machine(cpu)
@@ -194,9 +210,10 @@ def main():
         with open(path) as f:
             kept = json.load(f)
     with tempfile.TemporaryDirectory() as folder:
-        for name in [a.only] if a.only else [*FIGURES, COMPILE, ENGINE, GSTREAMER]:
+        for name in [a.only] if a.only else [*FIGURES, COMPILE, ENGINE, CLIENT, GSTREAMER]:
             rows = (measure_compile(folder, cpu) if name == COMPILE else
                     measure_engine(cpu) if name == ENGINE else
+                    measure_client() if name == CLIENT else
                     measure_gstreamer(folder, cpu) if name == GSTREAMER else {name: measure(name, folder, cpu)})
             kept.update({row: dict(figures, machine=about) for row, figures in rows.items()})
     with open(path, "w") as f:

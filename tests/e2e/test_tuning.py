@@ -56,32 +56,38 @@ def test_arcs_debug_tells_fills_figures_and_ios(server, compiled, tone):
     s.stop()
 
 
-def test_settings_of_ios_are_listed_named_and_set(server, compiled, tone):
-    s = server(ios=[f"audio_in_0={tone[1]}"], graph=compiled(chain_text(1)))
+def test_settings_of_ios_are_listed_named_and_set(server, compiled):
+    with open(os.path.join(ROOT, "examples/motion_classifier.txt")) as f:
+        text = f.read().replace("stream_io_hwid   0 ", "stream_io_hwid   3 ")
+    s = server(ios=["motion_in_0=ramp"], graph=compiled(text))
     top = ["--platform", os.path.join(ROOT, "examples/platform/top_manifest_computer.txt")]
+    setting = "io_motion_averaging acc"
 
-    def io(*args, code=0):
-        run = subprocess.run([TOOL, "-t", s.uri, "--json", "io", *args], capture_output=True, text=True)
-        assert run.returncode == code, run.stdout + run.stderr
-        return json.loads(run.stdout)
-    row = io("audio_in_0", *top)["ios"][0]
-    tags = [t for t, v in row["settings"].items() if "gain" in t]
-    assert row["frames"] > 0 and not row["tx"] and tags
-    run = subprocess.run([TOOL, "-t", s.uri, "io", "audio_in_0", tags[0] + "=1e9", *top], capture_output=True, text=True)
-    assert run.returncode == 2 and "not one of its options" in run.stderr
-    options = run.stderr[run.stderr.index("there are:") + 10:].split()
-    other = next(v for v in options if float(v) != row["settings"][tags[0]])
-    assert io("audio_in_0", f"{tags[0]}={other}", *top)["applied_tick"] > 0
-    assert io("audio_in_0", *top)["ios"][0]["settings"][tags[0]] == float(other)
-    words = io("audio_in_0")["ios"][0]["words"]
+    def run(*args):
+        return subprocess.run([TOOL, "-t", s.uri, *args], capture_output=True, text=True)
+
+    def io(*args):
+        out = run("--json", "io", *args)
+        assert out.returncode == 0, out.stdout + out.stderr
+        return json.loads(out.stdout)
+    row = io("motion_in_0", *top)["ios"][0]
+    assert not row["tx"] and row["settings"][setting] == 1
+    refused = run("io", "motion_in_0", f"{setting}=5", *top)
+    assert refused.returncode == 2 and "not one of its options" in refused.stderr and "1 4 16 32" in refused.stderr
+    assert "no such setting" in run("io", "motion_in_0", "io_gain=1", *top).stderr
+    assert io("motion_in_0", f"{setting}=16", *top)["applied_tick"] >= 0
+    now = io("motion_in_0", *top)["ios"][0]
+    assert now["settings"][setting] == 16 and now["words"] != row["words"]
+    assert f"{setting}=16" in run("io", *top).stdout
     with tunewire.connect(s.uri) as dev:
+        index = [i.name for i in dev.ios()].index("io_platform_motion_in_0")
         with dev.transaction(confirm_s=5) as t:
-            dev.set_io("audio_in_0", row["words"])
-        assert list(dev.ios()[0].settings) == row["words"] != words
+            dev.set_io("motion_in_0", row["words"])
+        assert wait_for(lambda: list(dev.ios()[index].settings) == row["words"])
         t.revert()
-        assert list(dev.ios()[0].settings) == words
+        assert list(dev.ios()[index].settings) == now["words"]
         with pytest.raises(tunewire.DeviceError):
-            dev.set_io("audio_in_0", [0xFFFFFFFF, 0, 0])
+            dev.set_io("motion_in_0", [0xFFFFFFFF, 0, 0])
     s.stop()
 
 

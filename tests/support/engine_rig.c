@@ -50,10 +50,10 @@ static tw_err_t board_accept(void *ctx, uint32_t hwid, uint32_t raw, uint32_t ch
     return r->refuse;
 }
 
-static tw_err_t board_settings(void *ctx, uint32_t hwid, const uint32_t settings[3])
+static tw_err_t board_settings(void *ctx, uint32_t hwid, const uint32_t now[3], const uint32_t settings[3])
 {
     const rig_t *r = ctx;
-    (void)hwid, (void)settings;
+    (void)hwid, (void)now, (void)settings;
     return r->refuse_settings;
 }
 

@@ -38,6 +38,25 @@ uint32_t tw_ib_format(tw_ib_t *b, uint32_t raw, uint32_t channels, uint32_t samp
     return b->n_formats++;
 }
 
+void tw_ib_picture(tw_ib_t *b, uint32_t format, uint32_t width, uint32_t height)
+{
+    uint8_t *p = b->sec[TW_SEC_FORMATS] + 4 * TW_FORMAT_WORDS * format;
+    const uint32_t domain_2d_in = 6;
+    tw_put_le32(p + 4, tw_get_le32(p + 4) | BITS(domain_2d_in, TW_F1_DOMAIN));
+    tw_put_le32(p + 12, height << 16 | width);
+}
+
+void tw_ib_node_block(tw_ib_t *b, uint32_t node, uint32_t block, uint32_t bytes)
+{
+    uint8_t *p = b->sec[TW_SEC_NODES] + b->record[node];
+    const uint32_t n1 = tw_get_le32(p + 4), arcs = tw_bits(n1, TW_N1_RX) + tw_bits(n1, TW_N1_TX);
+    uint8_t *w = p + 16 + 4 * ((arcs + 1) / 2) + 4 * TW_NODE_BLOCK_WORDS * block;
+    b->fixed = tw_round_up(b->fixed, 64);
+    tw_put_le32(w + 4, b->fixed);
+    tw_put_le32(w + 8, bytes);
+    b->fixed += bytes;
+}
+
 uint32_t tw_ib_arc(tw_ib_t *b, uint32_t from, uint32_t from_port, uint32_t to, uint32_t to_port,
                    uint32_t producer_format, uint32_t consumer_format, uint32_t bytes)
 {
