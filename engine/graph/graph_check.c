@@ -354,11 +354,9 @@ static tw_err_t check_image(check_t *c)
     TW_TRY(check_identity(c));
     TW_TRY(check_header_crc(c));
 #if TW_COMPACT_RECORDS
-    tw_node_order_t order = {0};
     if (tw_img_word(c->img, 0, TW_W_CATALOGUE) != 0) {
-        tw_node_order(&order);
+        tw_node_order(c->order);
     }
-    c->order = &order;
 #endif
     c->n = tw_img_counts(c->img);
     TW_TRY(check_layout(c));
@@ -372,11 +370,19 @@ TW_OWN_FRAME tw_err_t tw_graph_check(const uint8_t *img, uint32_t bytes, const t
                                      tw_fault_t *fault)
 {
     check_t c = {.img = img, .bytes = bytes, .board = board, .scratch = scratch, .fault = fault};
+#if TW_COMPACT_RECORDS
+    tw_node_order_t order = {0};
+    c.order = &order;
+#endif
     return check_image(&c);
 }
 
 tw_err_t tw_graph_check_structure(const uint8_t *img, uint32_t bytes, tw_arena_t *scratch, tw_fault_t *fault)
 {
     check_t c = {.img = img, .bytes = bytes, .scratch = scratch, .fault = fault};
+#if TW_COMPACT_RECORDS
+    tw_node_order_t order = {0};
+    c.order = &order;
+#endif
     return check_image(&c);
 }

@@ -68,7 +68,7 @@ typedef struct check {
     tw_img_counts_t n;
     const tw_board_t *board; /* NULL: structure alone, see tw_graph_check_structure() */
 #if TW_COMPACT_RECORDS
-    const tw_node_order_t *order; /* of this device */
+    tw_node_order_t *order; /* of this device */
 #endif
     tw_arena_t *scratch;
     tw_fault_t *fault;
