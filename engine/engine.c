@@ -93,14 +93,19 @@ static void leave_slot(slot_t *s)
 void engine_reclaim(tw_engine_t *e)
 {
     engine_sync(e);
-    const uint32_t where = atomic_load_explicit(&e->where, memory_order_acquire);
-    if (!engine_settled(e) || tw_bits(where, WHERE_FADING) != 0) {
+    if (!engine_settled(e)) {
         return;
     }
-    const int kept = (int)tw_bits(where, WHERE_KEPT) - 1;
+    /* Looked at once and after the last move: what the engine still takes back by itself stays among these two. */
+    const uint32_t where = atomic_load_explicit(&e->where, memory_order_acquire);
+    const int now = (int)tw_bits(where, WHERE_CURRENT) - 1;
+    const int kept = e->c.kept_gone ? NO_SLOT : (int)tw_bits(where, WHERE_KEPT) - 1;
+    if (tw_bits(where, WHERE_FADING) != 0) {
+        return;
+    }
     for (int i = 0; i < 2; i++) {
         slot_t *s = &e->slots[i];
-        if (s->live && i != kept && i != e->c.view && i != e->c.primed && i != e->c.group_primed) {
+        if (s->live && i != now && i != kept && i != e->c.view && i != e->c.primed && i != e->c.group_primed) {
             leave_slot(s);
         }
     }
@@ -146,27 +151,29 @@ static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t 
 {
     tw_arena_t arena = {.base = s->mem, .size = e->cfg.graph_bytes};
     TW_TRY(tw_graph_check(image, bytes, e->cfg.board, &arena, fault));
-    const uint8_t *img = image;
-    if (!in_place) {
-        uint8_t *copy = tw_arena_take(&arena, bytes, TW_IMG_ALIGN);
-        if (copy == NULL) {
-            *fault = (tw_fault_t){.err = TW_E_NOMEM, .at = bytes - e->cfg.graph_bytes};
-            return TW_E_NOMEM;
-        }
-        memcpy(copy, image, bytes);
-        img = copy;
-    }
+    tw_graph_image_t parts;
+    TW_TRY(tw_graph_place(image, bytes, in_place, &arena, &parts, fault));
     /* No callbacks while the control thread runs the nodes: the event ring is the engine's. */
     fade_init(&s->side, &e->e.rec_board);
-    const tw_graph_env_t env = {.port = e->cfg.port, .board = &s->side.board, .infer = e->cfg.infer};
-    TW_TRY(take_marks(s, tw_bits(tw_img_word(img, 0, TW_W_COUNTS), TW_W12_NODES), &arena, fault));
-    TW_TRY(tw_graph_load(&s->graph, img, &env, &arena, fault));
+    /* What a replay could not know must not come in. */
+    const bool boot = e->c.moves == 0 && atomic_load_explicit(&e->recorder, memory_order_relaxed) == NULL;
+    const tw_graph_env_t env = {.port = e->cfg.port,
+                                .board = &s->side.board,
+                                .infer = e->cfg.infer,
+                                .image = parts,
+                                .kept = boot ? e->cfg.board : NULL};
+    TW_TRY(take_marks(s, tw_bits(tw_img_word(image, 0, TW_W_COUNTS), TW_W12_NODES), &arena, fault));
+    TW_TRY(tw_graph_load(&s->graph, parts.rest, &env, &arena, fault));
     TW_TRY(share(e, s, &arena, fault));
     s->value_bytes = largest_value(&s->graph);
     s->value = tw_arena_take(&arena, 2 * (size_t)s->value_bytes, 8);
     if (s->value == NULL) {
         tw_graph_stop(&s->graph);
         *fault = (tw_fault_t){.err = TW_E_NOMEM, .at = 2 * s->value_bytes};
+        return TW_E_NOMEM;
+    }
+    if (!state_take(e, s, &arena, fault)) {
+        tw_graph_stop(&s->graph);
         return TW_E_NOMEM;
     }
     values_build(s, &arena);
@@ -200,6 +207,7 @@ tw_err_t tw_engine_prime(tw_engine_t *e, const uint8_t *image, uint32_t bytes, b
     const int spare = e->c.view == 0 ? 1 : 0;
     slot_t *s = &e->slots[spare];
     leave_slot(s);
+    e->c.kept_gone = true;
     const tw_err_t err = build(e, s, image, bytes, in_place, fault);
     if (err == TW_OK) {
         s->live = true;
@@ -286,6 +294,7 @@ bool tw_engine_tick(tw_engine_t *e)
         apply_timed(e);
     }
     if (!running(e)) {
+        state_look(e, false);
         return false;
     }
     /* Publishing may go on until here; what came in between saw this tick and belongs before it. */
@@ -304,7 +313,9 @@ bool tw_engine_tick(tw_engine_t *e)
     }
     if (e->e.steps != 0 && --e->e.steps == 0) {
         tw_gauge_set(&e->state, TW_GRAPH_STOPPED);
+        state_due(e);
     }
+    state_look(e, true);
     return true;
 }
 

@@ -58,7 +58,8 @@ typedef enum tw_graph_state { TW_GRAPH_EMPTY = 0, TW_GRAPH_STOPPED = 1, TW_GRAPH
 /**
  * Verify an image completely and prime it in the spare slot: memory placed, nodes RESET, boot
  * parameters set, scripts verified. The running graph is not touched.
- * @param in_place  image stays where it is (flash) and outlives the graph; otherwise it is copied
+ * @param in_place  image stays where it is (flash) and outlives the graph: its graph_location says what of it is
+ *                  copied to RAM all the same (tw_graph_place()); false: all of it is
  * @return TW_OK: the slot waits for tw_engine_put_swap() or tw_engine_unprime()
  *         TW_E_BUSY: the spare slot still waits for the engine to leave it (one block, or a fade)
  *         TW_E_UNCONFIRMED: the spare slot holds the graph an unconfirmed swap would go back to
@@ -75,6 +76,7 @@ typedef struct tw_engine_info {
     uint32_t nodes, arcs, ios, scripts;
     uint32_t crc;           /* header CRC of the image: its identity */
     uint32_t uid;           /* word 5 of the image */
+    uint32_t image_ram;     /* [bytes] of the slot that hold parts of the image, as its graph_location says */
     uint64_t tick;          /* next block to run */
     uint32_t load_permille; /* engine time of recent blocks / block period */
     uint32_t late_blocks;   /* blocks started late (port reports them, tw_engine_late()) */
@@ -303,6 +305,8 @@ tw_err_t tw_engine_put_shadow_param(tw_engine_t *e, uint32_t token, uint32_t sha
                                     const uint8_t *value, uint32_t bytes);
 /** Reply data: a tw_shadow_sums_t. @param restart  count anew from here */
 tw_err_t tw_engine_put_shadow_read(tw_engine_t *e, uint32_t token, uint32_t shadow, bool restart);
+/** Its number is free once the engine has it: publish the group. @return SHADOW_NONE, also when it was dropped before
+ */
 tw_err_t tw_engine_put_shadow_drop(tw_engine_t *e, uint32_t token, uint32_t shadow);
 /** Largest piece of the pool that is free [bytes]. A swap, rollback or unload frees all shadows. */
 uint32_t tw_engine_shadow_room(tw_engine_t *e);
@@ -414,5 +418,11 @@ bool tw_engine_help(tw_engine_t *e, uint32_t k);
 bool tw_engine_busy(const tw_engine_t *e);
 /** Seconds of one block of the graph that runs; 0.001 without a graph. Engine side only. */
 double tw_engine_period_s(const tw_engine_t *e);
+/**
+ * Save now what outlives a loss of power (graph_state.h), on the engine's thread or once that has ended. A running
+ * engine does so every 15 s of block time, and at STOP and unload.
+ * @return false: nothing to save, or the board has no room yet
+ */
+bool tw_engine_save_state(tw_engine_t *e);
 /** The port started a block late (missed its time); counted. */
 void tw_engine_late(tw_engine_t *e);

@@ -25,7 +25,9 @@ static tw_err_t control(tw_engine_t *e, tw_control_t op, uint32_t steps)
         tw_gauge_set(&e->state, TW_GRAPH_RUNNING);
         return TW_OK;
     case TW_CTL_STOP:
+        swap_end_fade(e);
         tw_gauge_set(&e->state, TW_GRAPH_STOPPED);
+        state_due(e);
         return TW_OK;
     case TW_CTL_STEP:
         e->e.steps = steps;

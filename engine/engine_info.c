@@ -65,6 +65,7 @@ void tw_engine_info(tw_engine_t *e, tw_engine_info_t *out)
     out->scripts = g->n_scripts;
     out->crc = tw_img_word(g->img, 0, TW_W_HEADER_CRC);
     out->uid = tw_img_word(g->img, 0, TW_W_UID);
+    out->image_ram = g->env.image.ram;
     out->load_permille = permille(e, g, tw_gauge_get(&g->load_cycles));
     out->last_error = (tw_err_t) - (int32_t)tw_gauge_get(&g->last_error);
     uint32_t n = 0;
@@ -208,9 +209,8 @@ tw_err_t tw_engine_check_param(tw_engine_t *e, uint32_t node, uint32_t index, ui
 /* Nothing that replaces a script, or may put an old one back, is under way: what is installed says all. */
 static bool scripts_settled(tw_engine_t *e)
 {
-    const uint32_t where = atomic_load_explicit(&e->where, memory_order_acquire);
-    return tw_bits(where, WHERE_ARMED) != TW_WAITS_VALUES && e->c.put == e->c.start &&
-           atomic_load_explicit(&e->scripts_done, memory_order_acquire) == e->c.scripts;
+    return atomic_load_explicit(&e->scripts_done, memory_order_acquire) == e->c.scripts && e->c.put == e->c.start &&
+           tw_bits(atomic_load_explicit(&e->where, memory_order_acquire), WHERE_ARMED) != TW_WAITS_VALUES;
 }
 
 tw_err_t tw_engine_check_script(tw_engine_t *e, uint32_t script, const uint8_t *code, uint32_t code_bytes,

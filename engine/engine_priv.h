@@ -82,6 +82,9 @@ typedef struct slot {
     bool live; /* its nodes were RESET and not yet STOPped */
     values_t values;
     fade_side_t side;
+    uint8_t *state; /* room for a backup, NULL: the graph has nothing to keep, or the board keeps nothing */
+    uint32_t state_bytes, state_blocks; /* blocks since the last one */
+    bool state_due;
     tw_arena_t rest;       /* what the graph left of the slot */
     size_t rest_mark;      /* of it, without the plan of a swap */
     tw_graph_carry_t plan; /* what it takes over from the graph before */
@@ -107,6 +110,7 @@ typedef struct undo {
 typedef struct shadow_slot {
     tw_shadow_t shadow; /* the engine's while `used` and not `gone` */
     bool used;          /* control */
+    bool leaves;        /* control: its drop was put */
     uint32_t at, bytes; /* in the pool */
     _Atomic uint32_t gone;
 } shadow_slot_t;
@@ -166,6 +170,7 @@ struct tw_engine {
         uint32_t reverts; /* of the engine, followed so far */
         uint32_t images;  /* primed so far */
         uint32_t scripts; /* replacements of scripts published */
+        bool kept_gone;   /* a prime wrote over the graph the engine kept, until the next swap */
         bool from_events; /* where the reply handed out came from */
         bool overload;    /* a replay says so */
     } c;
@@ -179,6 +184,7 @@ struct tw_engine {
         uint32_t hot;        /* blocks in a row that took too long */
         tw_probe_t *watches; /* probes that a script fires */
         tw_recorder_t *rec;  /* that records now, NULL none */
+        uint32_t states;     /* backups so far */
         tw_port_t rec_port;  /* what graphs see instead of cfg.port and cfg.board */
         tw_board_t rec_board;
     } e;
@@ -198,6 +204,8 @@ static inline tw_graph_t *engine_view(tw_engine_t *e)
 
 /** Control: STOP the nodes of a graph the engine has left. */
 void engine_reclaim(tw_engine_t *e);
+/** Control: slot of the graph one can go back to, NO_SLOT when there is none. */
+int engine_kept(const tw_engine_t *e);
 /** Control: catch up with what the engine did by itself. */
 void engine_sync(tw_engine_t *e);
 /** True when the engine has applied every published swap, rollback, keep and unload. */
@@ -214,6 +222,8 @@ void engine_apply(tw_engine_t *e, const cmd_t *c, tw_err_t refused);
 /* engine_swap.c: engine side */
 void swap_apply(tw_engine_t *e, const cmd_t *c);
 void swap_run_block(tw_engine_t *e);
+/** The new graph is alone from here on: the old one's slot is free to be primed, or to be gone back to. */
+void swap_end_fade(tw_engine_t *e);
 /** Nothing waits to be confirmed any more. */
 void swap_disarm(tw_engine_t *e);
 
@@ -230,6 +240,8 @@ void undo_revert(tw_engine_t *e);
 void engine_tell_where(tw_engine_t *e);
 /** Control: bytes the undo of a command takes more; 0 when the open group is not armed. */
 uint32_t undo_need(tw_engine_t *e, const cmd_t *c);
+/** Control: the command was put. */
+void undo_count(tw_engine_t *e, const cmd_t *c, uint32_t need);
 
 /* engine_values.c: control side */
 void values_build(slot_t *s, tw_arena_t *arena);
@@ -239,6 +251,8 @@ void values_carry(slot_t *s, const slot_t *old);
 void values_put(tw_engine_t *e, const cmd_t *c, const uint8_t *value);
 /** The group was published (keep), or dropped. */
 void values_settle(slot_t *s, const cmd_t *c, bool armed, bool keep);
+/** A command that was published does not happen: its node's values are not known any more. */
+void values_forget(slot_t *s, const cmd_t *c);
 /** The armed group of this number goes back. */
 void values_revert(slot_t *s, uint32_t number);
 
@@ -264,6 +278,13 @@ void probe_scripts(tw_engine_t *e);
 /** Settings of an IO as they are, and other ones: three words, little endian. @return UNSUPPORTED: the old ones stay */
 void io_save(const tw_graph_t *g, uint32_t io, uint8_t words[12]);
 tw_err_t io_apply(tw_engine_t *e, uint32_t io, const uint8_t words[12]);
+/* engine_state.c */
+/** Control: room for the backups of a graph. @return false: NOMEM */
+bool state_take(tw_engine_t *e, slot_t *s, tw_arena_t *arena, tw_fault_t *fault);
+/** Engine: the graph stopped; save as soon as the board takes it. */
+void state_due(tw_engine_t *e);
+/** Engine: after commands and, if one ran, the block. */
+void state_look(tw_engine_t *e, bool ran);
 
 /* engine_shadow.c: engine side */
 void shadow_apply(tw_engine_t *e, const cmd_t *c);

@@ -57,7 +57,7 @@ tw_err_t engine_put(tw_engine_t *e, const cmd_t *head, const void *data, uint32_
     c->bytes = bytes;
     c->room = room;
     c->generation = (uint16_t)e->c.group_generation;
-    e->c.arm_need += need;
+    undo_count(e, head, need);
     values_put(e, head, data);
     if (head->n != 0 && data != NULL) {
         memcpy(c + 1, data, head->n);
@@ -232,6 +232,7 @@ static void account_group(tw_engine_t *e)
             view = c->op == OP_SWAP ? (int)c->a : c->op == OP_UNLOAD ? NO_SLOT : 1 - view;
             e->c.generation++;
             e->c.moves++;
+            e->c.kept_gone = e->c.kept_gone && c->op != OP_SWAP;
         } else if (c->op == OP_KEEP) {
             e->c.moves++;
         } else if (c->op == OP_SCRIPT) {
@@ -349,6 +350,11 @@ bool tw_engine_withdraw(tw_engine_t *e, uint32_t token)
         return false;
     }
     e->c.promised -= t->promised;
+    for (uint32_t at = 0; at < t->bytes; at += ((const cmd_t *)(const void *)(t->buf + at))->bytes) {
+        if (t->generation == e->c.generation && e->c.view != NO_SLOT) {
+            values_forget(&e->slots[e->c.view], (const cmd_t *)(const void *)(t->buf + at));
+        }
+    }
     return true;
 }
 

@@ -67,7 +67,8 @@ uint32_t tw_engine_shadow_room(tw_engine_t *e)
 
 static shadow_slot_t *slot_of(tw_engine_t *e, uint32_t shadow)
 {
-    return shadow < TW_MAX_SHADOWS && in_use(&e->shadows[shadow]) ? &e->shadows[shadow] : NULL;
+    shadow_slot_t *s = shadow < TW_MAX_SHADOWS ? &e->shadows[shadow] : NULL;
+    return s != NULL && in_use(s) && !s->leaves ? s : NULL;
 }
 
 static tw_err_t take_slot(tw_engine_t *e, uint32_t need, uint32_t *shadow, uint32_t *bytes)
@@ -127,7 +128,13 @@ tw_err_t tw_engine_put_shadow_read(tw_engine_t *e, uint32_t token, uint32_t shad
 tw_err_t tw_engine_put_shadow_drop(tw_engine_t *e, uint32_t token, uint32_t shadow)
 {
     const cmd_t c = {.op = OP_SHADOW_DROP, .token = token, .a = shadow};
-    return slot_of(e, shadow) == NULL ? TW_E_SHADOW_NONE : engine_put(e, &c, NULL, on_token(token));
+    shadow_slot_t *s = slot_of(e, shadow);
+    if (s == NULL) {
+        return TW_E_SHADOW_NONE;
+    }
+    TW_TRY(engine_put(e, &c, NULL, on_token(token)));
+    s->leaves = true; /* nothing that comes later may meet the next owner of its place */
+    return TW_OK;
 }
 
 /* ---- engine side ----------------------------------------------------------------------- */

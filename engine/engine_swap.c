@@ -18,13 +18,26 @@ enum { HOT_BLOCKS = 8, HOT_PERMILLE = 1000, OP_SWAP_START = 1, OP_SWAP_CONFIRM =
 
 void engine_sync(tw_engine_t *e)
 {
-    const uint32_t generation = atomic_load_explicit(&e->generation, memory_order_acquire);
     if (!engine_settled(e) || e->c.put != e->c.start) {
         return;
     }
+    /* First the generation: with an older one than that of the graph seen, commands are refused, not misunderstood. */
+    const uint32_t generation = atomic_load_explicit(&e->generation, memory_order_acquire);
     const uint32_t where = atomic_load_explicit(&e->where, memory_order_acquire);
     e->c.generation = e->c.group_generation = generation;
     e->c.view = e->c.group_view = (int)tw_bits(where, WHERE_CURRENT) - 1;
+}
+
+int engine_kept(const tw_engine_t *e)
+{
+    const uint32_t where = atomic_load_explicit(&e->where, memory_order_acquire);
+    return e->c.kept_gone ? NO_SLOT : (int)tw_bits(where, WHERE_KEPT) - 1;
+}
+
+/* The open group swaps or unloads: what it leaves behind is not known yet. */
+static bool group_moves(const tw_engine_t *e)
+{
+    return e->c.group_generation != e->c.generation;
 }
 
 static uint32_t blocks_of(const tw_graph_t *g, uint32_t fade_us)
@@ -85,11 +98,11 @@ tw_err_t tw_engine_put_swap(tw_engine_t *e, uint32_t token, bool start)
 tw_err_t tw_engine_put_rollback(tw_engine_t *e, uint32_t token, uint32_t fade_us)
 {
     engine_sync(e);
-    const int kept = (int)tw_bits(atomic_load_explicit(&e->where, memory_order_acquire), WHERE_KEPT) - 1;
-    if (!engine_settled(e)) {
+    if (!engine_settled(e) || group_moves(e)) {
         return TW_E_BUSY;
     }
-    if (kept == NO_SLOT || e->c.primed != NO_SLOT) {
+    const int kept = engine_kept(e);
+    if (kept == NO_SLOT) {
         return TW_E_NO_ROLLBACK;
     }
     tw_fault_t fault;
@@ -108,10 +121,10 @@ tw_err_t tw_engine_put_rollback(tw_engine_t *e, uint32_t token, uint32_t fade_us
 tw_err_t tw_engine_put_keep(tw_engine_t *e, uint32_t token)
 {
     engine_sync(e);
-    if (!engine_settled(e)) {
+    if (!engine_settled(e) || group_moves(e)) {
         return TW_E_BUSY;
     }
-    if (tw_bits(atomic_load_explicit(&e->where, memory_order_acquire), WHERE_KEPT) == 0) {
+    if (engine_kept(e) == NO_SLOT) {
         return TW_E_NO_ROLLBACK;
     }
     const cmd_t c = {.op = OP_KEEP, .token = token};
@@ -137,7 +150,7 @@ void tw_engine_guard(tw_engine_t *e, tw_engine_guard_t *out)
         .armed = (tw_waits_t)tw_bits(where, WHERE_ARMED),
         .id = tw_gauge_get(&e->armed_id),
         .fading = tw_bits(where, WHERE_FADING) != 0,
-        .kept = tw_bits(where, WHERE_KEPT) != 0,
+        .kept = engine_kept(e) != NO_SLOT,
         .reverts = reverts,
         .reason = (tw_revert_t)tw_gauge_get(&e->revert_reason),
         .at = tw_gauge_get(&e->revert_at),
@@ -192,6 +205,14 @@ static void stop_fade(tw_engine_t *e)
         fade_end(&e->slots[0].side, &e->slots[1].side);
         e->e.fading = false;
         tw_graph_ios_stop(&other(e)->graph);
+    }
+}
+
+void swap_end_fade(tw_engine_t *e)
+{
+    if (e->e.fading) {
+        stop_fade(e);
+        engine_tell_where(e);
     }
 }
 
@@ -299,6 +320,7 @@ static void unload(tw_engine_t *e)
 {
     stop_fade(e);
     swap_disarm(e);
+    (void)tw_engine_save_state(e);
     become(e, NO_SLOT, NO_SLOT);
     tw_gauge_set(&e->state, TW_GRAPH_EMPTY);
 }

@@ -72,8 +72,15 @@ uint32_t undo_need(tw_engine_t *e, const cmd_t *c)
     if ((c->op != OP_PARAM && c->op != OP_PRESET) || s->asked[c->a] == e->c.arm_number) {
         return 0;
     }
-    s->asked[c->a] = e->c.arm_number;
     return record(tw_graph_params_bytes(&s->graph.nodes[c->a]));
+}
+
+void undo_count(tw_engine_t *e, const cmd_t *c, uint32_t need)
+{
+    e->c.arm_need += need;
+    if (need != 0 && c->op != OP_SCRIPT) {
+        e->slots[e->c.group_view].asked[c->a] = e->c.arm_number;
+    }
 }
 
 /* ---- engine side ------------------------------------------------------------------------- */

@@ -124,6 +124,13 @@ void values_settle(slot_t *s, const cmd_t *c, bool armed, bool keep)
     s->values.drafted[c->a] = 0;
 }
 
+void values_forget(slot_t *s, const cmd_t *c)
+{
+    if (sets(c) && block_of(s, c->a).bytes != 0) {
+        s->values.known[c->a] = 0;
+    }
+}
+
 void values_revert(slot_t *s, uint32_t number)
 {
     for (uint32_t i = 0; s->values.at != NULL && i < s->graph.n_nodes; i++) {

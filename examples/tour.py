@@ -24,11 +24,13 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, "host_tools/python")
 sys.path.insert(0, "examples")
 
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing to clean up yet: no traceback out of an import
 try:
     import tunewire
     import tour_plot
 except ImportError as e:
     raise SystemExit(f"{e}: start it by `make run`, which installs what it needs and uses /usr/bin/python3")
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TOOL, DAEMON, GRAPH = "build/host/tunewire", "build/host/tunewired", "examples/voice_gate.txt"
 PLATFORM = "examples/platform/top_manifest_computer.txt"

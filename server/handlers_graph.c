@@ -19,6 +19,7 @@ bool tw_graph_ok(tw_call_t *c, uint32_t graph)
 
 bool tw_graph_settled(tw_call_t *c)
 {
+    tw_graph_look(c->s);
     if (c->s->swap_token == 0) {
         return true;
     }
@@ -379,7 +380,7 @@ void tw_on_graph_load(tw_call_t *c, const void *request)
     tw_fault_t fault = {0};
     const tw_err_t refused = tw_engine_prime(c->s->e, tw_blob_bytes(c->s, b), b->size, false, &fault);
     if (refused == TW_E_BUSY) {
-        tw_fail(c, TW_E_BUSY, 0, "the engine still leaves the last graph (or fades), try again");
+        tw_fail(c, TW_E_BUSY, 0, "the last graph still fades out: wait for it, or Graph.Control STOP");
     } else if (refused != TW_OK) {
         fault.err = refused;
         fail_image(c, &fault);
@@ -416,7 +417,18 @@ void tw_swap_done(tw_server_t *s, const tw_engine_reply_t *r)
     tw_engine_info(s->e, &info);
     s->have_graph = info.state != TW_GRAPH_EMPTY;
     log_swap(s, r);
-    if (r->err == TW_OK) {
+    tw_graph_look(s);
+}
+
+void tw_graph_look(tw_server_t *s)
+{
+    tw_engine_info_t info;
+    if (s->swap_token != 0) {
+        return;
+    }
+    tw_engine_info(s->e, &info);
+    if (info.generation != s->graph_seen) {
+        s->graph_seen = info.generation;
         tw_subs_graph_changed(s);
         tw_armed_graph_changed(s);
         tw_doubles_graph_changed(s);

@@ -40,7 +40,11 @@ void tw_doubles_session_gone(tw_server_t *s, const tw_session_t *ses)
 {
     for (uint32_t i = 0; i < TW_MAX_SHADOWS; i++) {
         tw_double_t *d = &s->doubles[i];
-        if (d->id != 0 && d->ses == ses && drop(s, d) == TW_OK) {
+        if (d->id == 0 || d->ses != ses) {
+            continue;
+        }
+        d->ses = NULL; /* should the queue be full: nobody's, until there is room to drop it */
+        if (drop(s, d) == TW_OK) {
             (void)tw_engine_publish(s->e);
         }
     }
@@ -86,6 +90,7 @@ void tw_on_shadow_start(tw_call_t *c, const void *request)
     if (!tw_graph_ok(c, q->graph) || !tw_graph_settled(c) || !tw_node_ok(c, q->node, &node)) {
         return;
     }
+    tw_doubles_session_gone(s, NULL);
     tw_double_t *place = free_place(s);
     if (place == NULL) {
         tw_fail(c, TW_E_BUSY, 0, "drop another shadow first");

@@ -26,6 +26,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <time.h>
 
 enum {
     KB = 1024,
@@ -143,6 +144,7 @@ static bool open_board(daemon_t *d)
                                       .overrides = d->opt.ios,
                                       .n_overrides = d->opt.n_ios,
                                       .threads = d->opt.threads,
+                                      .state = d->opt.state,
                                       .log = on_board_log,
                                       .log_ctx = d};
     d->board = tw_board_linux_open(&cfg, why);
@@ -319,6 +321,16 @@ static bool open_thread(daemon_t *d)
 
 /* ---- running ------------------------------------------------------------------------ */
 
+/* Whoever reads the line finds the graph running, not on its way in. */
+static void await_graph(const daemon_t *d)
+{
+    static const struct timespec moment = {.tv_nsec = 200000};
+    while (!atomic_load(&ending) && tw_server_waiting(d->server)) {
+        nanosleep(&moment, NULL);
+        (void)tw_server_poll(d->server);
+    }
+}
+
 static void announce(const daemon_t *d)
 {
     const bool v6 = strchr(d->opt.host, ':') != NULL;
@@ -381,6 +393,15 @@ static bool serve(daemon_t *d)
         }
     }
     return true;
+}
+
+/* The engine's thread is gone: what it saved last is written out, then what there is now. */
+static void save_state(daemon_t *d)
+{
+    if (d->opt.state != NULL) {
+        (void)tw_board_linux_service(d->board);
+        (void)tw_engine_save_state(d->engine);
+    }
 }
 
 static void report_end(const daemon_t *d)
@@ -451,9 +472,11 @@ int main(int argc, char **argv)
     bool ok = open_parts(&d);
     if (ok) {
         prctl(PR_SET_TIMERSLACK, 1000ul); /* [ns]; replies that wait for the engine are polled for */
+        await_graph(&d);
         announce(&d);
         ok = serve(&d);
         engine_thread_stop(&d.thread);
+        save_state(&d);
         record_finish(&d.recording);
         while (tw_board_linux_service(d.board) == 0) {}
         report_end(&d);

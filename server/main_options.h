@@ -20,6 +20,7 @@ typedef struct options {
     uint32_t log_level;
     const char *record; /* NULL: not */
     bool record_outputs;
+    const char *state; /* NULL: nothing is kept */
 } options_t;
 
 /**

@@ -100,10 +100,6 @@ static void look_at_guard(tw_server_t *s)
         tw_pending_clear(s);
     }
     went_back(s, kind, g.tick);
-    if (kind == TW_WAITS_SWAP) {
-        tw_subs_graph_changed(s);
-        tw_armed_graph_changed(s);
-    }
 }
 
 static void tell_engine(tw_server_t *s)

@@ -211,7 +211,7 @@ void tw_armed_graph_changed(tw_server_t *s)
     tw_engine_info(s->e, &info);
     for (uint32_t i = 0; i < s->cfg.max_probes; i++) {
         tw_armed_t *a = &s->armed[i];
-        a->state = TW_PROBE_OUT;
+        a->state = a->state == TW_PROBE_IN ? TW_PROBE_OUT : a->state; /* the answer to an unprobe still comes */
         if (a->ses != NULL && info.state != TW_GRAPH_EMPTY && !find_again(s, a, info.arcs)) {
             tw_armed_close(a, TW_E_ARC_NONE);
         }
@@ -310,6 +310,7 @@ static void send_captures(tw_server_t *s, tw_armed_t *a, uint64_t now)
 
 void tw_armed_pump(tw_server_t *s, uint64_t now)
 {
+    tw_graph_look(s);
     s->live_probes = 0;
     for (uint32_t i = 0; i < s->cfg.max_probes; i++) {
         tw_armed_t *a = &s->armed[i];

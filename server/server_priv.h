@@ -307,6 +307,7 @@ struct tw_server {
     uint64_t next_due_us;
     uint32_t swap_token; /* != 0: a swap or unload is on its way */
     bool have_graph;
+    uint32_t graph_seen; /* generation that probes, subscriptions and shadows are of */
 
     tw_txn_t txn;
     tw_pending_t pending;
@@ -557,6 +558,9 @@ const tw_log_line_t *tw_log_next(tw_server_t *s, uint64_t *seq, uint32_t level, 
 
 /* handlers_graph.c */
 void tw_swap_done(tw_server_t *s, const tw_engine_reply_t *r);
+/** The engine may have gone back by itself: before anything new is attached to the graph, what was attached to the one
+ *  that left is taken for gone. Nothing happens while a swap is on its way. */
+void tw_graph_look(tw_server_t *s);
 /** Is this the one graph? false: the call was answered. */
 bool tw_graph_ok(tw_call_t *c, uint32_t graph);
 /** No swap on its way? false: the call was answered. */

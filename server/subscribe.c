@@ -224,7 +224,7 @@ void tw_subs_graph_changed(tw_server_t *s)
     tw_engine_info(s->e, &info);
     for (uint32_t i = 0; i < s->cfg.max_subs; i++) {
         tw_sub_t *sub = &s->subs[i];
-        if (sub->state != TW_PROBE_OUT) {
+        if (sub->state == TW_PROBE_IN) { /* LEAVING: the answer still comes */
             probe_out(sub);
         }
         if (sub->ses != NULL && info.state != TW_GRAPH_EMPTY && !find_again(s, sub, info.arcs)) {
@@ -366,6 +366,7 @@ static void drain(tw_server_t *s, tw_sub_t *sub, uint64_t now)
 
 void tw_subs_pump(tw_server_t *s, uint64_t now)
 {
+    tw_graph_look(s);
     s->live_subs = 0;
     for (uint32_t i = 0; i < s->cfg.max_subs; i++) {
         tw_sub_t *sub = &s->subs[i];

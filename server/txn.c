@@ -229,7 +229,8 @@ void tw_done_commit(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_
 {
     if (r->err != TW_OK) {
         tw_count(c->s, TW_CNT_TXN_DROPPED);
-        if (d->c != 0) {
+        const tw_pending_t *p = &c->s->pending;
+        if (p->kind == TW_WAITS_VALUES && p->id == d->a) { /* else its graph went first, and something newer waits */
             tw_pending_clear(c->s);
         }
         tw_fail(c, r->err, 0, "nothing was applied");

@@ -81,6 +81,9 @@
 #ifndef TW_MAX_IOS
 #define TW_MAX_IOS 32u
 #endif
+#ifndef TW_STATE_MAX
+#define TW_STATE_MAX 65536u /* memory of a graph that is backed up [bytes] */
+#endif
 #ifndef TW_MULTIPROCESSOR
 #define TW_MULTIPROCESSOR 1 /* 0: one instance runs a graph; arcs are smaller then */
 #endif
@@ -89,6 +92,9 @@
 #endif
 #ifndef TW_HOT_ALIGN
 #define TW_HOT_ALIGN 64u /* of the records the scheduler reads: a cache line; 8 where there is no cache */
+#endif
+#ifndef TW_COMPACT_RECORDS
+#define TW_COMPACT_RECORDS (!TW_SMALL) /* 0: compact node records and memory asked at load are refused (IMG_NODE) */
 #endif
 #ifndef TW_WIDE_IMAGES
 #define TW_WIDE_IMAGES (!TW_SMALL) /* 0: no image of more than 4095 nodes or 4096 arcs */

@@ -3,7 +3,7 @@
 
 /* A byte each; the one type of 256 bits has all bits set. */
 static const uint8_t bits_of[] = {
-#define TW_RAW(code, NAME, bits, computable) [code] = (bits) > 255 ? 255 : (bits),
+#define TW_RAW(code, NAME, bits, computable) [code] = (uint8_t)((bits) > 255 ? 255 : (bits)),
 #include "engine/base/raw_types.def"
 };
 

@@ -101,6 +101,13 @@ typedef struct tw_board {
      * read from there. Engine thread; NULL = caches are coherent.
      */
     void (*flush)(void *ctx, const void *at, uint32_t bytes, bool wrote);
+    /**
+     * Keep `bytes` at `data` over a loss of power (graph_state.h). Engine thread, between two blocks: copies what it
+     * needs and returns. @return false: not now, asked again before the next block. NULL = nothing is kept
+     */
+    bool (*store)(void *ctx, const void *data, uint32_t bytes);
+    /** What was kept last, before the power went; control thread. @return its bytes, at most `room`; 0 nothing */
+    uint32_t (*restore)(void *ctx, void *data, uint32_t room);
     uint32_t processors; /* bit (procID - 1): there are instances that play it; 0 = TW_PROCESSOR alone */
 } tw_board_t;
 

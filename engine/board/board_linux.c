@@ -404,7 +404,7 @@ tw_board_linux_t *tw_board_linux_open(const tw_board_linux_cfg_t *cfg, char why[
         refuse(why, "not enough memory for %u IOs", cfg->platform->n_ios);
         return NULL;
     }
-    if (!connect_all(b, why)) {
+    if (!connect_all(b, why) || !board_state_open(b, why)) {
         tw_board_linux_close(b);
         return NULL;
     }
@@ -450,6 +450,7 @@ uint32_t tw_board_linux_service(tw_board_linux_t *b)
 {
     const bool sync = sync_due(b);
     bool more = false, busy = log_lines(b);
+    board_state_service(b);
     for (uint32_t i = 0; i < b->n; i++) {
         io_t *io = &b->ios[i];
         if (io->backend->calls->service != NULL) {
@@ -501,6 +502,7 @@ void tw_board_linux_close(tw_board_linux_t *b)
         return;
     }
     while (log_lines(b)) {}
+    board_state_close(b);
     for (uint32_t i = 0; i < b->n; i++) {
         if (b->ios[i].backend != NULL && b->ios[i].backend->calls->close != NULL) {
             b->ios[i].backend->calls->close(&b->ios[i]);

@@ -61,6 +61,8 @@ typedef struct gpio_change {
 
 enum { GPIO_RING_BYTES = 65536, SERVICE_BYTES = 1 << 18, TELL_MS = 10000 };
 
+typedef struct board_state board_state_t;
+
 struct tw_board_linux {
     tw_board_t board;
     tw_board_linux_cfg_t cfg;
@@ -72,7 +74,8 @@ struct tw_board_linux {
     _Atomic uint32_t gpio_lost;
     uint32_t gpio_lost_told;
     uint64_t synced_ms;
-    bool adopts; /* engine thread: it says when an accepted graph takes over */
+    board_state_t *state; /* NULL: nothing is kept */
+    bool adopts;          /* engine thread: it says when an accepted graph takes over */
     _Alignas(8) uint8_t gpio_memory[GPIO_RING_BYTES];
 };
 
@@ -97,6 +100,13 @@ typedef struct backend {
 
 void board_log(const tw_board_linux_t *b, uint32_t level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* board_linux_state.c; store: engine thread, the others: control thread */
+bool board_state_open(tw_board_linux_t *b, char why[TW_BOARD_WHY]);
+bool board_state_store(void *ctx, const void *data, uint32_t bytes);
+uint32_t board_state_restore(void *ctx, void *data, uint32_t room);
+void board_state_service(tw_board_linux_t *b);
+void board_state_close(tw_board_linux_t *b);
 
 /* Samples of one channel in a frame; formats were checked to give whole ones. */
 static inline uint32_t frame_samples(const io_format_t *f, uint32_t sample_bytes)

@@ -41,12 +41,22 @@ typedef struct tw_graph_host {
     void (*tap)(void *ctx, void *taps, const uint8_t *data, uint32_t bytes);
 } tw_graph_host_t;
 
+/** Where the parts of an image are while its graph runs: see tw_graph_place(). */
+typedef struct tw_graph_image {
+    const uint8_t *whole; /* all of it: where banks, formats and IOs are read */
+    const uint8_t *nodes; /* where node records and all behind them are */
+    const uint8_t *rest;  /* where arcs, scripts, parameters and extensions are */
+    uint32_t ram;         /* [bytes] the copy takes */
+} tw_graph_image_t;
+
 /** What a graph needs from around it; outlives it. */
 typedef struct tw_graph_env {
     const tw_port_t *port;
     const tw_board_t *board;
     tw_graph_host_t host;
     const tw_infer_t *infer; /* networks, NULL none */
+    tw_graph_image_t image;  /* all NULL: the image given to tw_graph_load() is all there is */
+    const tw_board_t *kept;  /* a warm boot: what it restores is there before RESET (graph_state.h). NULL: a cold one */
 } tw_graph_env_t;
 
 /** One entry of a node's arc list. */
@@ -73,10 +83,21 @@ typedef struct tw_graph_node {
     uint16_t pos;       /* place in the schedule: its tw_graph_hot_t */
     uint8_t flow;       /* bit tw_flow_t: control nodes ask it, see graph_control.c */
     bool failed;        /* its first error was told */
+    uint8_t places;     /* of its memory blocks that are in tw_graph_t.places, */
+    uint32_t place;     /* from here on */
     tw_gauge_t touched; /* a script of this graph has set a parameter of it, or RESET it */
     tw_gauge_t errors;
     tw_gauge_t load_cycles; /* of a block, mean of the last TW_LOAD_BLOCKS */
 } tw_graph_node_t;
+
+/** A memory block with a life of its own. */
+enum { TW_PLACE_BACKUP = 1, TW_PLACE_MOVES = 2 };
+typedef struct tw_graph_place {
+    uint8_t *at;
+    uint32_t bytes;
+    uint16_t node;
+    uint8_t block, flags;
+} tw_graph_place_t;
 
 /** Acknowledgements of one IO that may wait for the next scan; a power of two. */
 #ifndef TW_IO_ACKS
@@ -134,6 +155,7 @@ typedef struct tw_graph_hot {
     uint8_t reruns;
     bool plain;  /* stream arcs alone, no high QoS, no script of any kind: runs by the short path */
     bool single; /* plain, one arc in, one out */
+    bool line;   /* the place behind goes on with what this node makes: see graph_sched.c */
     bool timed;  /* in every run */
     uint8_t key; /* of its level in the schedule: class, then priority; lower first */
     tw_gauge_t runs, cycles_last, cycles_max;
@@ -185,7 +207,7 @@ typedef struct tw_graph_flow {
 
 typedef struct tw_graph {
     tw_graph_env_t env;
-    const uint8_t *img;
+    const uint8_t *img; /* env.image.rest */
     uint32_t n_nodes, n_arcs, n_ios, n_scripts, n_formats, n_banks;
     tw_format_t *formats;
     tw_graph_node_t *nodes;
@@ -201,7 +223,12 @@ typedef struct tw_graph {
     tw_arc_t *arcs;
     tw_graph_io_t *ios;
     tw_graph_script_t *scripts;
-    uint8_t **banks;  /* base of each bank, in the image's order */
+    uint8_t **banks;      /* base of each bank, in the image's order */
+    struct grant *grants; /* memory nodes asked for at load, by node and block; NULL none */
+    uint32_t n_grants;
+    tw_graph_place_t *places; /* blocks that are backed up or may move, in the order of nodes and blocks */
+    uint32_t n_places;
+    bool restored;    /* a warm boot: what is backed up is there before the first RESET */
     uint8_t *scratch; /* a frame nobody wants */
     tw_services_t svc;
     struct tw_shadow *shadows; /* doubles of nodes (graph_shadow.h), NULL none */
@@ -235,6 +262,21 @@ typedef struct tw_graph {
 tw_err_t tw_graph_check(const uint8_t *img, uint32_t bytes, const tw_board_t *board, tw_arena_t *scratch,
                         tw_fault_t *fault);
 
+/**
+ * Copy to RAM what a verified image's graph_location (word 7 [1:0]) says, and find its parts.
+ *
+ *   0  all of it
+ *   1  header, and from the node list on; banks, formats and IOs are read where they are
+ *   2  header, and from the arc descriptors on; node records too are read where they are
+ *   3  nothing: it is in RAM already, or runs in place
+ *
+ * @param stays  the image stays readable for as long as the graph is there (flash); otherwise all is copied
+ * @return TW_OK; NOMEM: fault->at = bytes missing
+ *
+ * Source: S0:L208-211.
+ */
+tw_err_t tw_graph_place(const uint8_t *img, uint32_t bytes, bool stays, tw_arena_t *arena, tw_graph_image_t *out,
+                        tw_fault_t *fault);
 /**
  * Build the run-time state of a verified image from `arena`: banks placed and filled, tables
  * decoded, nodes RESET with preset and boot parameters. The image is borrowed.

@@ -143,6 +143,12 @@ static tw_err_t check_platform(const check_t *c)
     if ((services & ~c->board->services) != 0) {
         return check_refuse(c, TW_E_IMG_SERVICE, 0, 4u * TW_W_SERVICES);
     }
+#if TW_COMPACT_RECORDS
+    const uint32_t catalogue = tw_img_word(c->img, 0, TW_W_CATALOGUE);
+    if (catalogue != 0 && catalogue != c->order->id) {
+        return check_refuse(c, TW_E_IMG_CATALOGUE, 0, 4u * TW_W_CATALOGUE);
+    }
+#endif
     return TW_OK;
 }
 
@@ -333,6 +339,9 @@ static tw_err_t check_all(const check_t *c)
     TW_TRY(check_memory(c));
     TW_TRY(check_fills(c));
     TW_TRY(check_arcs(c));
+#if TW_COMPACT_RECORDS
+    TW_TRY(check_grants(c));
+#endif
     TW_TRY(check_loops(c));
     TW_TRY(check_scripts(c));
     TW_TRY(check_boot_params(c));
@@ -344,6 +353,13 @@ static tw_err_t check_image(check_t *c)
     *c->fault = (tw_fault_t){0};
     TW_TRY(check_identity(c));
     TW_TRY(check_header_crc(c));
+#if TW_COMPACT_RECORDS
+    tw_node_order_t order = {0};
+    if (tw_img_word(c->img, 0, TW_W_CATALOGUE) != 0) {
+        tw_node_order(&order);
+    }
+    c->order = &order;
+#endif
     c->n = tw_img_counts(c->img);
     TW_TRY(check_layout(c));
     const size_t mark = c->scratch->used;

@@ -113,7 +113,9 @@ static uint32_t step_of(const check_t *c, uint32_t node, uint32_t step)
         return step;
     }
     const uint32_t record = tw_img_node(c->img, node);
-    if (tw_img_word(c->img, record, 2) == tw_fnv1a("ARM/arm_stream_converter")) {
+    const tw_node_desc_t *d = tw_img_is_compact(c->img, record) ? img_type(c->img, c->order, record) : NULL;
+    const uint32_t hash = d != NULL ? d->hash : tw_img_word(c->img, record, 2);
+    if (hash == tw_fnv1a("ARM/arm_stream_converter")) {
         return step;
     }
     const tw_img_node_parts_t p = tw_img_node_parts(c->img, record);
@@ -296,7 +298,7 @@ static tw_err_t check_node_formats(const check_t *c, uint32_t node)
     if (err != TW_OK) {
         return check_refuse(c, err, SEC(NODES), tw_img_ref_at(&p, arc));
     }
-    for (uint32_t m = 0; d != NULL && m < d->n_mem; m++) {
+    for (uint32_t m = 0; d != NULL && !tw_img_is_dynamic(c->img, record) && m < d->n_mem; m++) {
         const uint32_t at = p.blocks_at + 4u * TW_NODE_BLOCK_WORDS * m;
         if (tw_img_word(c->img, at, 2) < img_mem_need(d, m, list, p.rx + p.tx) + extra[m]) {
             return check_refuse(c, TW_E_IMG_MEM, SEC(NODES), at + 8);

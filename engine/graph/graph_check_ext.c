@@ -127,7 +127,7 @@ static tw_err_t check_meta(const check_t *c, uint32_t payload, uint32_t bytes)
 /* A node that names a table: one of its own type. Nodes come later, so their records were not checked yet. */
 tw_err_t check_meta_of(const check_t *c, uint32_t record)
 {
-    const uint32_t number = tw_bits(tw_img_word(c->img, record, 3), TW_N3_META);
+    const uint32_t number = tw_bits(tw_img_node_n3(c->img, record), TW_N3_META);
     uint32_t bytes, payload = number != 0 ? img_ext(c->img, TW_EXT_META, &bytes) : 0;
     if (number == 0) {
         return TW_OK;

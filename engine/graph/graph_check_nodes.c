@@ -13,7 +13,8 @@ static tw_err_t check_record(const check_t *c, uint32_t node, uint32_t *record)
     const tw_img_section_t sec = tw_img_section(c->img, TW_SEC_NODES);
     const uint32_t entry = sec.at + 4u * node, at = tw_img_word(c->img, entry, 0);
     const uint32_t first = sec.at + 4u * c->n.nodes, end = sec.at + sec.bytes;
-    if (at % 4 != 0 || at < first || !tw_inside32(at, 16, end)) {
+    const bool placed = at % 4 == 0 && at >= first && tw_inside32(at, TW_COMPACT_RECORDS ? 8 : 16, end);
+    if (!placed || (!tw_img_is_compact(c->img, at) && !tw_inside32(at, 16, end))) {
         return check_refuse(c, TW_E_IMG_NODE, SEC(NODES), entry);
     }
     const tw_img_node_parts_t p = tw_img_node_parts(c->img, at);
@@ -26,7 +27,11 @@ static tw_err_t check_record(const check_t *c, uint32_t node, uint32_t *record)
 
 const tw_node_desc_t *check_type_of(const check_t *c, uint32_t record)
 {
+#if TW_COMPACT_RECORDS
+    return c->board != NULL ? img_type(c->img, c->order, record) : NULL;
+#else
     return c->board != NULL ? tw_node_find(tw_img_word(c->img, record, 2)) : NULL;
+#endif
 }
 
 /* What this device, or no device at all, has to say about the type and where it may run. */
@@ -36,9 +41,10 @@ static tw_err_t check_installed(const check_t *c, uint32_t at)
     const uint32_t proc = tw_bits(n0, TW_N0_PROC), arch = tw_bits(n0, TW_N0_ARCH);
     const tw_node_desc_t *d = check_type_of(c, at);
     if (d == NULL) {
-        return check_refuse(c, TW_E_IMG_NODE_MISSING, SEC(NODES), at + 8);
+        return check_refuse(c, TW_E_IMG_NODE_MISSING, SEC(NODES), tw_img_is_compact(c->img, at) ? at : at + 8);
     }
-    const uint32_t version = tw_bits(tw_img_word(c->img, at, 3), TW_N3_VERSION);
+    const bool compact = tw_img_is_compact(c->img, at); /* the catalogue says which versions */
+    const uint32_t version = compact ? d->version : tw_bits(tw_img_word(c->img, at, 3), TW_N3_VERSION);
     if (version >> 8 != d->version >> 8 || (version & 255u) > (d->version & 255u)) {
         return check_refuse(c, TW_E_IMG_NODE_VERSION, SEC(NODES), at + 12);
     }
@@ -47,7 +53,7 @@ static tw_err_t check_installed(const check_t *c, uint32_t at)
         return check_refuse(c, TW_E_IMG_NODE_ARCH, SEC(NODES), at);
     }
     if ((d->services & ~c->board->services) != 0) {
-        return check_refuse(c, TW_E_IMG_SERVICE, SEC(NODES), at + 8);
+        return check_refuse(c, TW_E_IMG_SERVICE, SEC(NODES), compact ? at : at + 8);
     }
     return TW_OK;
 }
@@ -55,9 +61,20 @@ static tw_err_t check_installed(const check_t *c, uint32_t at)
 static tw_err_t check_type(const check_t *c, uint32_t at)
 {
     const uint32_t n0 = tw_img_word(c->img, at, 0), n1 = tw_img_word(c->img, at, 1);
+#if TW_COMPACT_RECORDS
+    if (tw_bits(n0, TW_N0_COMPACT) && tw_img_word(c->img, 0, TW_W_CATALOGUE) == 0) {
+        return check_refuse(c, TW_E_IMG_CATALOGUE, SEC(NODES), at);
+    }
+    /* there is no room for parameters in a compact record, and blocks are placed or asked for */
+    if ((tw_bits(n0, TW_N0_COMPACT) && tw_bits(n0, TW_N0_PARAMS)) ||
+        ((tw_bits(n0, TW_N0_COMPACT) || tw_bits(n1, TW_N1_DYNAMIC)) && tw_bits(n1, TW_N1_BLOCKS))) {
+        return check_refuse(c, TW_E_IMG_NODE, SEC(NODES), at);
+    }
+#else
     if (tw_bits(n0, TW_N0_COMPACT) || tw_bits(n1, TW_N1_DYNAMIC)) {
         return check_refuse(c, TW_E_IMG_NODE, SEC(NODES), at);
     }
+#endif
     if (tw_bits(n0, TW_N0_KEY)) {
         return check_refuse(c, TW_E_IMG_NODE_KEY, SEC(NODES), at);
     }
@@ -73,7 +90,7 @@ static tw_err_t check_shape(const check_t *c, uint32_t at)
         return check_refuse(c, TW_E_IMG_NO_TX, SEC(NODES), at + 4);
     }
     const bool fits = d == NULL || (p.rx >= d->rx_min && p.rx <= d->rx_max && p.tx >= d->tx_min && p.tx <= d->tx_max &&
-                                    p.blocks >= d->n_mem);
+                                    (p.blocks >= d->n_mem || tw_img_is_dynamic(c->img, at)));
     if (!fits || tw_bits(n1, TW_N1_SCRIPT) > c->n.scripts) {
         return check_refuse(c, TW_E_IMG_NODE, SEC(NODES), at + 4);
     }
@@ -108,6 +125,7 @@ typedef struct span {
 typedef struct spans {
     span_t *v;
     uint32_t n;
+    uint32_t backup; /* bytes that are backed up */
 } spans_t;
 
 static tw_err_t refuse_span(const check_t *c, const span_t *s)
@@ -160,6 +178,29 @@ static uint32_t thread_of(const check_t *c, uint32_t record)
     return proc == 0 && (allowed & (allowed - 1)) != 0 ? 64u + record : proc << 2 | tw_bits(n0, TW_N0_RTOS);
 }
 
+#if TW_SMALL
+static tw_err_t check_backup(const check_t *c, spans_t *s, const tw_node_desc_t *d, uint32_t m, uint32_t at)
+{
+    (void)c, (void)s, (void)d, (void)m, (void)at;
+    return TW_OK;
+}
+#else
+/* What is restored comes from outside: only types that look at it before they use it. And not without end. */
+static tw_err_t check_backup(const check_t *c, spans_t *s, const tw_node_desc_t *d, uint32_t m, uint32_t at)
+{
+    if (tw_bits(tw_img_word(c->img, at, 0), TW_NB_TYPE) != 3) {
+        return TW_OK;
+    }
+    const uint32_t bytes = tw_img_word(c->img, at, 2);
+    const bool looks = d == NULL || (m < d->n_mem && d->mem[m].type == 3);
+    if (!looks || bytes > TW_STATE_MAX - s->backup) {
+        return check_refuse(c, TW_E_IMG_MEM, SEC(NODES), at);
+    }
+    s->backup += bytes;
+    return TW_OK;
+}
+#endif
+
 static tw_err_t check_block(const check_t *c, spans_t *s, uint32_t record, uint32_t m)
 {
     const tw_img_node_parts_t p = tw_img_node_parts(c->img, record);
@@ -184,6 +225,7 @@ static tw_err_t check_block(const check_t *c, spans_t *s, uint32_t record, uint3
     span_t span = {
         .at = offset, .where = at, .section = SEC(NODES), .working = working, .thread = thread_of(c, record)};
     TW_TRY(add_span(c, s, &span, vid, bytes));
+    TW_TRY(check_backup(c, s, d, m, at));
     return TW_SMALL || swap == 0 ? TW_OK : add_span(c, s, &span, tw_bits(w, TW_NB_HOME), bytes);
 }
 

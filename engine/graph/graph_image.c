@@ -121,6 +121,17 @@ uint32_t img_ref_format(const uint8_t *img, const tw_img_node_parts_t *p, uint32
     return tw_img_arc_format(img, tw_img_ref(img, p, i).arc, i < p->rx);
 }
 
+#if TW_COMPACT_RECORDS
+const tw_node_desc_t *img_type(const uint8_t *img, const tw_node_order_t *order, uint32_t record)
+{
+    if (!tw_img_is_compact(img, record)) {
+        return tw_node_find(tw_img_word(img, record, 2));
+    }
+    const bool ours = order->n != 0 && order->id == tw_img_word(img, 0, TW_W_CATALOGUE);
+    return ours ? tw_node_entry(order, tw_bits(tw_img_word(img, record, 0), TW_N0_ENTRY)) : NULL;
+}
+#endif
+
 bool img_rated(const tw_format_t *f)
 {
     return f->samples != 0 && f->rate_hz > 0.0f;

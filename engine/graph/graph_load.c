@@ -5,6 +5,7 @@
  */
 #include "engine/graph/graph_carry.h"
 #include "engine/graph/graph_priv.h"
+#include "engine/graph/graph_state.h"
 #include "engine/node/kernels.h"
 
 /* Where memory is taken from, and by how much it is short. Later takes are tried too, so that the
@@ -40,7 +41,7 @@ static bool take_tables(tw_graph_t *g, taker_t *t, tw_graph_ref_t **refs)
     g->nodes = TAKE(t, tw_graph_node_t, g->n_nodes);
     g->hot = take(t, g->n_nodes, sizeof(tw_graph_hot_t), TW_HOT_ALIGN);
     g->awake = TAKE(t, tw_gauge_t, sched_words(g->n_nodes));
-    *refs = TAKE(t, tw_graph_ref_t, ref_count(g->img, g->n_nodes));
+    *refs = TAKE(t, tw_graph_ref_t, ref_count(g->env.image.nodes, g->n_nodes));
     g->arcs = TAKE(t, tw_arc_t, g->n_arcs);
     g->ios = TAKE(t, tw_graph_io_t, g->n_ios);
     g->scripts = TAKE(t, tw_graph_script_t, g->n_scripts);
@@ -51,10 +52,11 @@ static bool take_tables(tw_graph_t *g, taker_t *t, tw_graph_ref_t **refs)
 
 static bool place_banks(tw_graph_t *g, taker_t *t)
 {
+    const uint8_t *img = g->env.image.whole;
     for (uint32_t i = 0; i < g->n_banks; i++) {
-        const uint32_t at = tw_img_record(g->img, TW_SEC_BANKS, i, TW_BANK_WORDS);
-        const uint32_t bytes = tw_img_word(g->img, at, 1) + tw_img_word(g->img, at, 2);
-        const uint32_t align = 1u << tw_bits(tw_img_word(g->img, at, 0), TW_B0_ALIGN);
+        const uint32_t at = tw_img_record(img, TW_SEC_BANKS, i, TW_BANK_WORDS);
+        const uint32_t bytes = tw_img_word(img, at, 1) + tw_img_word(img, at, 2);
+        const uint32_t align = 1u << tw_bits(tw_img_word(img, at, 0), TW_B0_ALIGN);
         g->banks[i] = take(t, bytes, 1, tw_max_u32(align, TW_BANK_ALIGN));
     }
     return t->missing == 0;
@@ -72,9 +74,10 @@ static void fill_bytes(uint8_t *to, uint32_t bytes, uint32_t word)
 
 static void fill_bank(const tw_graph_t *g, uint32_t bank)
 {
-    const uint32_t at = tw_img_record(g->img, TW_SEC_BANKS, bank, TW_BANK_WORDS);
-    const uint32_t bytes = tw_img_word(g->img, at, 1) + tw_img_word(g->img, at, 2);
-    fill_bytes(g->banks[bank], bytes, tw_img_word(g->img, at, 3));
+    const uint8_t *img = g->env.image.whole;
+    const uint32_t at = tw_img_record(img, TW_SEC_BANKS, bank, TW_BANK_WORDS);
+    const uint32_t bytes = tw_img_word(img, at, 1) + tw_img_word(img, at, 2);
+    fill_bytes(g->banks[bank], bytes, tw_img_word(img, at, 3));
 }
 
 static void apply_fills(const tw_graph_t *g)
@@ -82,7 +85,7 @@ static void apply_fills(const tw_graph_t *g)
     uint32_t bytes;
     const uint32_t payload = img_ext(g->img, TW_EXT_INIT, &bytes);
     for (uint32_t at = payload; at < payload + bytes; at += 4u * TW_INIT_WORDS) {
-        const int bank = img_bank(g->img, tw_bits(tw_img_word(g->img, at, 0), TW_INIT0_VID));
+        const int bank = img_bank(g->env.image.whole, tw_bits(tw_img_word(g->img, at, 0), TW_INIT0_VID));
         fill_bytes(g->banks[bank] + tw_img_word(g->img, at, 1), tw_img_word(g->img, at, 2), tw_img_word(g->img, at, 3));
     }
 }
@@ -116,9 +119,9 @@ static void decode_arc(tw_graph_t *g, uint32_t i)
         a->buf = (uint8_t *)(uintptr_t)data;
         a->size = a->cap = tw_img_word(g->img, at, 5);
     } else {
-        a->buf = g->banks[img_bank(g->img, tw_bits(a0, TW_A0_VID))] + tw_img_word(g->img, at, 1);
+        a->buf = g->banks[img_bank(g->env.image.whole, tw_bits(a0, TW_A0_VID))] + tw_img_word(g->img, at, 1);
     }
-    const uint32_t second = img_shares(g->img, i);
+    const uint32_t second = img_shares(g->env.image.whole, i);
     if (second < i) { /* decoded both */
         tw_arc_t *b = &g->arcs[second];
         const bool is_second = tw_img_ends(g->img, second).to == tw_img_ends(g->img, i).from;
@@ -150,10 +153,11 @@ static void prefill_arc(tw_graph_t *g, uint32_t i)
 
 static void decode_refs(tw_graph_t *g, tw_graph_node_t *n, tw_graph_ref_t *refs)
 {
-    const tw_img_node_parts_t p = tw_img_node_parts(g->img, n->record);
+    const uint8_t *img = g->env.image.nodes;
+    const tw_img_node_parts_t p = tw_img_node_parts(img, n->record);
     n->refs = refs;
     for (uint32_t i = 0; i < p.rx + p.tx; i++) {
-        const tw_img_ref_t ref = tw_img_ref(g->img, &p, i);
+        const tw_img_ref_t ref = tw_img_ref(img, &p, i);
         refs[i] = (tw_graph_ref_t){
             .arc = (uint16_t)ref.arc,
             .hqos = ref.hqos,
@@ -164,31 +168,33 @@ static void decode_refs(tw_graph_t *g, tw_graph_node_t *n, tw_graph_ref_t *refs)
     }
 }
 
-static void decode_node(tw_graph_t *g, uint32_t i, tw_graph_ref_t *refs)
+static void decode_node(tw_graph_t *g, uint32_t i, const tw_node_order_t *order, tw_graph_ref_t *refs)
 {
-    const uint32_t record = tw_img_node(g->img, i);
-    const uint32_t n1 = tw_img_word(g->img, record, 1), script = tw_bits(n1, TW_N1_SCRIPT);
+    const uint8_t *img = g->env.image.nodes;
+    const uint32_t record = tw_img_node(img, i);
+    const uint32_t n1 = tw_img_word(img, record, 1), script = tw_bits(n1, TW_N1_SCRIPT);
     tw_graph_node_t *n = &g->nodes[i];
     memset(n, 0, sizeof *n);
     n->record = record;
-    n->desc = tw_node_find(tw_img_word(g->img, record, 2));
+    n->desc = img_type(img, order, record);
     n->rx = (uint8_t)tw_bits(n1, TW_N1_RX);
     n->tx = (uint8_t)tw_bits(n1, TW_N1_TX);
     const uint32_t reruns = tw_bits(n1, TW_N1_RERUNS);
     n->reruns = (uint8_t)(reruns != 0 && reruns < TW_MAX_RERUNS ? reruns : TW_MAX_RERUNS);
-    n->command = tw_put_bits(tw_bits(tw_img_word(g->img, record, 3), TW_N3_TRACE), TW_LO(TW_CMD_TRACE));
+    n->command = tw_put_bits(tw_bits(tw_img_node_n3(img, record), TW_N3_TRACE), TW_LO(TW_CMD_TRACE));
     decode_refs(g, n, refs);
     const bool is_script = (n->desc->services & TW_SVC_SCRIPT) != 0;
     n->script = (int16_t)(is_script ? -1 : (int)script - 1);
     n->own_script = (int16_t)(is_script ? (int)script - 1 : -1);
-    const tw_img_node_parts_t p = tw_img_node_parts(g->img, record);
-    n->fmt = &g->formats[img_ref_format(g->img, &p, 0)];
+    const tw_img_node_parts_t p = tw_img_node_parts(img, record);
+    n->fmt = &g->formats[img_ref_format(img, &p, 0)];
 }
 
 static void decode_io(tw_graph_t *g, uint32_t i)
 {
-    const uint32_t at = tw_img_record(g->img, TW_SEC_IOS, i, TW_IO_WORDS);
-    const uint32_t i0 = tw_img_word(g->img, at, 0), i1 = tw_img_word(g->img, at, 1);
+    const uint8_t *img = g->env.image.whole;
+    const uint32_t at = tw_img_record(img, TW_SEC_IOS, i, TW_IO_WORDS);
+    const uint32_t i0 = tw_img_word(img, at, 0), i1 = tw_img_word(img, at, 1);
     const tw_format_t *f = &g->formats[tw_bits(i1, TW_I1_FORMAT)];
     g->ios[i] = (tw_graph_io_t){
         .hwid = tw_bits(i0, TW_I0_HWID),
@@ -200,7 +206,7 @@ static void decode_io(tw_graph_t *g, uint32_t i)
         .copy = tw_bits(i0, TW_I0_COPY) != 0,
         .ts = f->ts,
         .ts_size = f->ts_size,
-        .settings = {tw_img_word(g->img, at, 2), tw_img_word(g->img, at, 3), tw_img_word(g->img, at, 4)},
+        .settings = {tw_img_word(img, at, 2), tw_img_word(img, at, 3), tw_img_word(img, at, 4)},
     };
 }
 
@@ -217,18 +223,19 @@ static bool moved_by_acks(const tw_board_t *b, uint32_t hwid)
 /* State of the IOs that drivers move. */
 static bool take_drivers(tw_graph_t *g, taker_t *t)
 {
+    const uint8_t *img = g->env.image.whole;
     for (uint32_t i = 0; i < g->n_ios; i++) {
         tw_graph_io_t *io = &g->ios[i];
         io->driver = moved_by_acks(g->env.board, io->hwid) ? TAKE(t, tw_graph_driver_t, 1) : NULL;
         if (io->driver != NULL) {
-            const uint32_t at = tw_img_record(g->img, TW_SEC_IOS, i, TW_IO_WORDS), bytes = tw_img_word(g->img, at, 7);
+            const uint32_t at = tw_img_record(img, TW_SEC_IOS, i, TW_IO_WORDS), bytes = tw_img_word(img, at, 7);
             memset(io->driver, 0, sizeof *io->driver);
             io->driver->home = io->arc->buf;
             io->arc->pins = io->tx && !io->copy;
-            io->driver->servant = tw_bits(tw_img_word(g->img, at, 0), TW_I0_SERVANT) != 0;
+            io->driver->servant = tw_bits(tw_img_word(img, at, 0), TW_I0_SERVANT) != 0;
             if (bytes >= io->frame) {
-                const int bank = img_bank(g->img, tw_bits(tw_img_word(g->img, at, 5), TW_I5_VID));
-                io->driver->buffer = g->banks[bank] + tw_img_word(g->img, at, 6);
+                const int bank = img_bank(img, tw_bits(tw_img_word(img, at, 5), TW_I5_VID));
+                io->driver->buffer = g->banks[bank] + tw_img_word(img, at, 6);
                 io->driver->bytes = bytes;
             }
         }
@@ -238,8 +245,9 @@ static bool take_drivers(tw_graph_t *g, taker_t *t)
 
 static const tw_format_t *io_format(const tw_graph_t *g, uint32_t i)
 {
-    const uint32_t at = tw_img_record(g->img, TW_SEC_IOS, i, TW_IO_WORDS);
-    return &g->formats[tw_bits(tw_img_word(g->img, at, 1), TW_I1_FORMAT)];
+    const uint8_t *img = g->env.image.whole;
+    const uint32_t at = tw_img_record(img, TW_SEC_IOS, i, TW_IO_WORDS);
+    return &g->formats[tw_bits(tw_img_word(img, at, 1), TW_I1_FORMAT)];
 }
 
 /* The rated IO of this direction with the shortest frame; its frame is the block. */
@@ -346,15 +354,97 @@ static bool take_frames(tw_graph_t *g, taker_t *t)
     return t->missing == 0;
 }
 
+/* Room was checked, so that only the table itself can be missing. */
+static bool take_grants(tw_graph_t *g, taker_t *t, const tw_node_order_t *order)
+{
+    const uint8_t *img = g->env.image.whole;
+    bool any = false;
+    for (uint32_t i = 0; !any && i < g->n_nodes; i++) {
+        any = tw_img_is_dynamic(img, tw_img_node(img, i));
+    }
+    tw_fault_t unused;
+    uint32_t *end = any ? TAKE(t, uint32_t, g->n_banks) : NULL;
+    if (end != NULL) {
+        (void)grants_make(img, order, end, NULL, &g->n_grants, &unused);
+        g->grants = TAKE(t, grant_t, g->n_grants);
+    }
+    if (g->grants != NULL) {
+        (void)grants_make(img, order, end, g->grants, &g->n_grants, &unused);
+    }
+    return t->missing == 0;
+}
+
+/* ---- blocks that are backed up or may move ------------------------------------- */
+
+static uint8_t place_flags(const uint8_t *img, const tw_img_node_parts_t *p, uint32_t block)
+{
+    const uint32_t w = tw_img_word(img, p->blocks_at, TW_NODE_BLOCK_WORDS * block);
+    return (uint8_t)((tw_bits(w, TW_NB_TYPE) == 3 ? TW_PLACE_BACKUP : 0) |
+                     (tw_bits(w, TW_NB_RELOC) != 0 ? TW_PLACE_MOVES : 0));
+}
+
+static void decode_places(tw_graph_t *g, uint32_t node, const tw_img_node_parts_t *p, tw_graph_place_t *to)
+{
+    tw_node_reset_t r;
+    node_memory(g, node, &r);
+    for (uint32_t m = 0; m < p->blocks; m++) {
+        const uint8_t flags = place_flags(g->env.image.nodes, p, m);
+        if (flags != 0) {
+            *to++ = (tw_graph_place_t){r.mem[m], r.mem_bytes[m], (uint16_t)node, (uint8_t)m, flags};
+        }
+    }
+}
+
+static bool take_places(tw_graph_t *g, taker_t *t)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const tw_img_node_parts_t p = tw_img_node_parts(g->env.image.nodes, g->nodes[i].record);
+        g->nodes[i].place = n;
+        for (uint32_t m = 0; m < p.blocks; m++) {
+            n += place_flags(g->env.image.nodes, &p, m) != 0;
+        }
+    }
+    g->places = n != 0 ? TAKE(t, tw_graph_place_t, n) : NULL;
+    if (t->missing != 0) {
+        return false;
+    }
+    for (uint32_t i = 0; i < g->n_nodes && n != 0; i++) {
+        const tw_img_node_parts_t p = tw_img_node_parts(g->env.image.nodes, g->nodes[i].record);
+        const uint32_t next = i + 1 < g->n_nodes ? g->nodes[i + 1].place : n;
+        decode_places(g, i, &p, &g->places[g->nodes[i].place]);
+        g->nodes[i].places = (uint8_t)(next - g->nodes[i].place);
+    }
+    g->n_places = n;
+    return true;
+}
+
+/* A board that kept something gives it back: state of the same graph, or nothing. */
+static bool fetch_state(tw_graph_t *g, tw_arena_t scratch)
+{
+    const tw_board_t *b = g->env.kept;
+    const uint32_t bytes = tw_graph_state_bytes(g);
+    tw_fault_t fault;
+    if (b == NULL || b->restore == NULL || bytes == 0) {
+        return false;
+    }
+    uint8_t *saved = tw_arena_take(&scratch, bytes, 8);
+    return saved != NULL && tw_graph_state_restore(g, saved, b->restore(b->ctx, saved, bytes), &fault) == TW_OK;
+}
+
 static bool take_all(tw_graph_t *g, taker_t *t)
 {
+    tw_node_order_t order = {0};
+    if (tw_img_word(g->img, 0, TW_W_CATALOGUE) != 0) {
+        tw_node_order(&order);
+    }
     tw_graph_ref_t *refs = NULL;
-    const bool tables = take_tables(g, t, &refs), banks = tables && place_banks(g, t);
+    const bool tables = take_tables(g, t, &refs), banks = tables && place_banks(g, t) && take_grants(g, t, &order);
     if (!banks) {
         return false;
     }
     for (uint32_t i = 0; i < g->n_formats; i++) {
-        img_format(g->img, i, &g->formats[i]);
+        img_format(g->env.image.whole, i, &g->formats[i]);
     }
     for (uint32_t i = 0; i < g->n_banks; i++) {
         fill_bank(g, i);
@@ -364,14 +454,14 @@ static bool take_all(tw_graph_t *g, taker_t *t)
         decode_arc(g, i);
     }
     for (uint32_t i = 0; i < g->n_nodes; i++) {
-        decode_node(g, i, refs);
+        decode_node(g, i, &order, refs);
         refs += g->nodes[i].rx + g->nodes[i].tx;
     }
     for (uint32_t i = 0; i < g->n_ios; i++) {
         decode_io(g, i);
     }
-    const bool taken =
-        take_scripts(g, t) && take_frames(g, t) && take_drivers(g, t) && task_take(g, t->arena, &t->missing);
+    const bool taken = take_places(g, t) && take_scripts(g, t) && take_frames(g, t) && take_drivers(g, t) &&
+                       task_take(g, t->arena, &t->missing);
     sched_init(g);
     return taken;
 }
@@ -383,22 +473,50 @@ static void boot_params(tw_graph_t *g, tw_graph_node_t *n, const tw_img_node_par
     if (p->params_at == 0) {
         return;
     }
-    const uint32_t word = tw_img_word(g->img, p->params_at, 1);
-    const uint8_t *value = g->img + tw_img_section(g->img, TW_SEC_PARAMS).at + tw_img_word(g->img, p->params_at, 0);
+    const uint32_t word = tw_img_word(g->env.image.nodes, p->params_at, 1);
+    const uint8_t *value =
+        g->img + tw_img_section(g->img, TW_SEC_PARAMS).at + tw_img_word(g->env.image.nodes, p->params_at, 0);
     (void)tw_graph_set_param(g, (uint32_t)(n - g->nodes), tw_bits(word, TW_NP_TAG), value, tw_bits(word, TW_NP_BYTES));
+}
+
+/* Grants are in the order of the nodes. */
+static uint32_t first_grant(const tw_graph_t *g, uint32_t node)
+{
+    uint32_t low = 0, high = g->n_grants;
+    while (low < high) {
+        const uint32_t mid = low + (high - low) / 2;
+        if (g->grants[mid].node < node) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    return low;
 }
 
 static void fill_reset(const tw_graph_t *g, const tw_graph_node_t *n, const tw_img_node_parts_t *p, tw_node_reset_t *r)
 {
+    const uint8_t *img = g->env.image.nodes;
     *r = (tw_node_reset_t){.svc = &g->svc, .rx = n->rx, .tx = n->tx, .script = n->own_script};
     for (uint32_t i = 0; i < p->blocks; i++) {
         const uint32_t at = p->blocks_at + 4u * TW_NODE_BLOCK_WORDS * i;
-        const int bank = img_bank(g->img, tw_bits(tw_img_word(g->img, at, 0), TW_NB_VID));
-        r->mem[i] = g->banks[bank] + tw_img_word(g->img, at, 1);
-        r->mem_bytes[i] = tw_img_word(g->img, at, 2);
+        const int bank = img_bank(g->env.image.whole, tw_bits(tw_img_word(img, at, 0), TW_NB_VID));
+        r->mem[i] = g->banks[bank] + tw_img_word(img, at, 1);
+        r->mem_bytes[i] = tw_img_word(img, at, 2);
+    }
+    for (uint32_t i = first_grant(g, (uint32_t)(n - g->nodes)); i < g->n_grants; i++) {
+        const grant_t *k = &g->grants[i];
+        if (k->node != (uint32_t)(n - g->nodes)) {
+            break;
+        }
+        r->mem[k->block] = g->banks[k->bank] + k->at;
+        r->mem_bytes[k->block] = k->bytes;
+    }
+    for (uint32_t i = n->place; i < n->place + n->places; i++) {
+        r->mem[g->places[i].block] = g->places[i].at;
     }
     for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx; i++) {
-        r->fmt[i] = &g->formats[img_ref_format(g->img, p, i)];
+        r->fmt[i] = &g->formats[img_ref_format(img, p, i)];
         r->hqos |= (uint16_t)(n->refs[i].hqos << i);
         r->lock |= (uint16_t)(n->refs[i].lock << i);
     }
@@ -406,15 +524,28 @@ static void fill_reset(const tw_graph_t *g, const tw_graph_node_t *n, const tw_i
 
 void node_memory(const tw_graph_t *g, uint32_t node, tw_node_reset_t *r)
 {
-    const tw_img_node_parts_t p = tw_img_node_parts(g->img, g->nodes[node].record);
+    const tw_img_node_parts_t p = tw_img_node_parts(g->env.image.nodes, g->nodes[node].record);
     fill_reset(g, &g->nodes[node], &p, r);
+}
+
+/* Nodes do not clear what is backed up. */
+static void clear_backups(tw_graph_t *g, const tw_graph_node_t *n)
+{
+    for (uint32_t i = n->place; i < n->place + n->places; i++) {
+        if ((g->places[i].flags & TW_PLACE_BACKUP) != 0) {
+            memset(g->places[i].at, 0, g->places[i].bytes);
+        }
+    }
 }
 
 static void reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm, uint32_t goes_on)
 {
     tw_graph_node_t *n = &g->nodes[node];
-    const tw_img_node_parts_t p = tw_img_node_parts(g->img, n->record);
-    const uint32_t image_preset = tw_bits(tw_img_word(g->img, n->record, 1), TW_N1_PRESET);
+    if (!warm && !g->restored) {
+        clear_backups(g, n);
+    }
+    const tw_img_node_parts_t p = tw_img_node_parts(g->env.image.nodes, n->record);
+    const uint32_t image_preset = tw_bits(tw_img_word(g->env.image.nodes, n->record, 1), TW_N1_PRESET);
     tw_node_reset_t r;
     fill_reset(g, n, &p, &r);
     n->inst = r.mem[0];
@@ -495,7 +626,10 @@ tw_err_t tw_graph_load(tw_graph_t *g, const uint8_t *img, const tw_graph_env_t *
     const tw_img_counts_t n = tw_img_counts(img);
     memset(g, 0, sizeof *g);
     g->env = *env;
-    g->img = img;
+    if (env->image.whole == NULL) {
+        g->env.image = (tw_graph_image_t){.whole = img, .nodes = img, .rest = img};
+    }
+    g->img = g->env.image.rest;
     g->n_nodes = n.nodes;
     g->n_arcs = n.arcs;
     g->n_ios = n.ios;
@@ -520,7 +654,9 @@ tw_err_t tw_graph_load(tw_graph_t *g, const uint8_t *img, const tw_graph_env_t *
     g->svc.tick = &g->tick;
     control_init(g);
     script_init(g);
+    g->restored = fetch_state(g, *arena);
     tw_graph_reset(g, false);
+    g->restored = false;
     if (g->node_fault.err != TW_OK) {
         tw_graph_stop(g);
         arena->used = mark;

@@ -527,7 +527,8 @@ static bool only_mains(const tw_graph_t *g, const tw_graph_node_t *n)
 static bool may_run(const tw_graph_t *g, const tw_graph_node_t *n, const tw_instance_cfg_t *cfg, bool is_main)
 {
     enum { ARCH_SCRIPT = 7 };
-    const uint32_t n0 = tw_img_word(g->img, n->record, 0), allowed = tw_img_word(g->img, 0, TW_W_PROCESSORS);
+    const uint32_t n0 = tw_img_word(g->env.image.nodes, n->record, 0),
+                   allowed = tw_img_word(g->img, 0, TW_W_PROCESSORS);
     const uint32_t proc = tw_bits(n0, TW_N0_PROC), arch = tw_bits(n0, TW_N0_ARCH), rtos = tw_bits(n0, TW_N0_RTOS);
     if (only_mains(g, n)) {
         return is_main;

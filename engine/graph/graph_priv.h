@@ -36,6 +36,25 @@ void img_fill(uint8_t *to, uint32_t bytes, uint32_t word);
 /** Format of entry i of a node's arc list, as that node sees it. */
 uint32_t img_ref_format(const uint8_t *img, const tw_img_node_parts_t *p, uint32_t i);
 
+#if TW_COMPACT_RECORDS
+/** Type of a node, NULL when it is not installed, or an entry of another catalogue. */
+const tw_node_desc_t *img_type(const uint8_t *img, const tw_node_order_t *order, uint32_t record);
+
+/** A block of memory a node asked for at load. */
+typedef struct grant {
+    uint32_t node, block, bank, at, bytes;
+} grant_t;
+/**
+ * Grant what the dynamic nodes of a verified image ask for, in the nodes' order, block 0 first: each from the first
+ * bank that is aligned enough and has room behind all that lies in its static bytes.
+ * @param end    room for a word a bank
+ * @param out    grants, or NULL: only count
+ * @return TW_OK; NOMEM: fault->section NODES, at = bytes missing; what a node refuses its formats with
+ */
+tw_err_t grants_make(const uint8_t *img, const tw_node_order_t *order, uint32_t *end, grant_t *out, uint32_t *n,
+                     tw_fault_t *fault);
+#endif
+
 /** The other arc of the same buffer behind or before a node that works in place, or the arc itself. */
 uint32_t img_shares(const uint8_t *img, uint32_t arc);
 
@@ -48,6 +67,9 @@ typedef struct check {
     uint32_t bytes;
     tw_img_counts_t n;
     const tw_board_t *board; /* NULL: structure alone, see tw_graph_check_structure() */
+#if TW_COMPACT_RECORDS
+    const tw_node_order_t *order; /* of this device */
+#endif
     tw_arena_t *scratch;
     tw_fault_t *fault;
 } check_t;
@@ -60,6 +82,10 @@ static inline tw_err_t check_refuse(const check_t *c, tw_err_t err, uint32_t sec
 }
 /** Type of a node, NULL when only structure is looked at. */
 const tw_node_desc_t *check_type_of(const check_t *c, uint32_t record);
+#if TW_COMPACT_RECORDS
+/** Memory of nodes that ask for it at load has room. */
+tw_err_t check_grants(const check_t *c);
+#endif
 tw_err_t check_ext(const check_t *c);
 /** Metadata a node record names. */
 tw_err_t check_meta_of(const check_t *c, uint32_t record);

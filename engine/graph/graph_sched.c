@@ -46,6 +46,21 @@ static bool has_shadow(const tw_graph_t *g, uint32_t node)
     return s != NULL;
 }
 
+/* Holds one frame of both ends: after each use it is as it was before. */
+static bool holds_one(const tw_arc_t *a)
+{
+    return a->in_frame == a->cap && a->out_frame == a->cap;
+}
+
+/* Nodes that work in place make as much as they take, and touch nothing but their data. */
+static void bind_line(tw_graph_t *g, uint32_t at)
+{
+    tw_graph_hot_t *h = &g->hot[at];
+    const tw_graph_hot_t *next = h + 1;
+    h->line = at + 1 < g->n_nodes && h->single && next->single && h->out == next->in && h->key == next->key &&
+              g->nodes[h->node].desc->in_place != 0 && g->nodes[next->node].desc->in_place != 0 && holds_one(h->out);
+}
+
 void tw_graph_bind(tw_graph_t *g, uint32_t node)
 {
     const tw_graph_node_t *n = &g->nodes[node];
@@ -57,14 +72,18 @@ void tw_graph_bind(tw_graph_t *g, uint32_t node)
     h->in = h->single ? &g->arcs[n->refs[0].arc] : NULL;
     h->out = h->single ? &g->arcs[n->refs[1].arc] : NULL;
     control_bind(g, node);
+    bind_line(g, n->pos);
+    if (n->pos != 0) {
+        bind_line(g, n->pos - 1u);
+    }
 }
 
 /* Class and priority in one number, what runs first lowest. A node of any class is one of the middle. */
 static uint8_t key_of(const tw_graph_t *g, const tw_graph_node_t *n)
 {
     static const uint8_t rank[4] = {1, 0, 1, 2};
-    const uint32_t rtos = tw_bits(tw_img_word(g->img, n->record, 0), TW_N0_RTOS);
-    return (uint8_t)(16u * rank[rtos] + 15u - tw_bits(tw_img_word(g->img, n->record, 1), TW_N1_PRIORITY));
+    const uint32_t rtos = tw_bits(tw_img_word(g->env.image.nodes, n->record, 0), TW_N0_RTOS);
+    return (uint8_t)(16u * rank[rtos] + 15u - tw_bits(tw_img_word(g->env.image.nodes, n->record, 1), TW_N1_PRIORITY));
 }
 
 /* Places by key, then by number: counted, so the schedule of any graph is made in two looks at its nodes. */
@@ -98,6 +117,8 @@ void sched_init(tw_graph_t *g)
         const tw_graph_node_t *n = &g->nodes[i];
         g->hot[n->pos] = (tw_graph_hot_t){
             .node = (uint16_t)i, .command = TW_CMD_RUN | n->command, .reruns = n->reruns, .key = key_of(g, n)};
+    }
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
         tw_graph_bind(g, i);
     }
     g->first_end = end_of_level(g, 0);
@@ -307,6 +328,76 @@ static inline bool serve_single(tw_graph_t *g, tw_graph_hot_t *h, uint32_t *move
     return ran && tw_arc_fill(h->in) >= h->in->out_frame;
 }
 
+/* ---- nodes in a line ------------------------------------------------------------------ */
+
+/* Empty, as a frame that went through leaves it, and nobody looks: a frame that goes through now changes nothing. */
+static inline bool settled(const tw_arc_t *a)
+{
+    return tw_gauge_get(&a->read) == a->cap && tw_gauge_get(&a->write) == a->cap && !a->blocked && a->taps == NULL &&
+           a->last == NULL && a->task == NULL && (a->shares == NULL || tw_arc_fill(a->shares) == 0);
+}
+
+/* What the indexes say while a frame is in such an arc. */
+static void show_frame(tw_graph_t *g, tw_arc_t *a, uint32_t bytes)
+{
+    tw_index_set(&a->read, 0);
+    tw_index_set(&a->write, bytes);
+    if (bytes != 0) {
+        sched_wake_alone(g, a->to);
+    }
+}
+
+/* A node that did not take or make a whole frame, or wants to run again: its arcs say what it did. */
+static void end_uneven(tw_graph_t *g, const tw_graph_hot_t *h, bool first, const tw_xdm_t *x)
+{
+    if (!first) {
+        show_frame(g, h->in, h->in->cap);
+    }
+    tw_arc_consume(h->in, tw_min_u32(x[0].bytes, h->in->out_frame));
+    sched_consumed(g, h->in);
+    show_frame(g, h->out, tw_min_u32(x[1].bytes, h->out->cap));
+}
+
+/* One frame from node to node, as long as it goes through whole; the arcs between need no index moved. The node behind
+ * the last of them runs by its own way. @return places that need no other look, 0: not here */
+static uint32_t run_line(tw_graph_t *g, uint32_t at, uint32_t *moved)
+{
+    tw_graph_hot_t *h = &g->hot[at];
+    tw_arc_t *source = h->in;
+    const uint32_t frame = h->out->cap;
+    if (g->timing || h->block_runs >= TW_MAX_BLOCK_RUNS || source->out_frame != frame || tw_arc_fill(source) != frame ||
+        !settled(h->out)) {
+        return 0;
+    }
+    uint8_t *data = source->buf + tw_gauge_get(&source->read);
+    uint32_t n = 0;
+    do {
+        tw_arc_t *out = h->out;
+        tw_xdm_t x[2] = {{data, frame}, {out->buf, frame}};
+        uint32_t state = TW_NODE_DONE;
+        const uint32_t err = call(g, h, x, &state);
+        if (err != 0) {
+            node_error(g, h->node, err);
+        }
+        out->stamp_us = g->now_us;
+        tw_gauge_max(&out->max_fill, frame);
+        *moved |= x[0].bytes | x[1].bytes;
+        n++;
+        if (state != TW_NODE_DONE || x[0].bytes != frame || x[1].bytes != frame) {
+            end_uneven(g, h, n == 1, x);
+            return n - 1; /* whether it is ready again, its own way knows */
+        }
+        if (n == 1) {
+            tw_arc_consume(source, frame);
+            sched_consumed(g, source);
+        }
+        data = out->buf;
+        h++;
+    } while (h->line && h->out->cap == frame && h->block_runs < TW_MAX_BLOCK_RUNS && settled(h->out));
+    show_frame(g, h->in, frame);
+    return n;
+}
+
 static bool serve_plain(tw_graph_t *g, tw_graph_hot_t *h, uint32_t *moved)
 {
     for (uint32_t k = 0; plain_ready(g, h); k++) {
@@ -355,16 +446,34 @@ static void sleep_at(tw_graph_t *g, uint32_t pos)
     tw_gauge_set(w, tw_gauge_get(w) & ~(1u << pos % 32));
 }
 
+static void sleep_from(tw_graph_t *g, uint32_t pos, uint32_t n)
+{
+    while (n != 0) {
+        const uint32_t bit = pos % 32, here = tw_min_u32(n, 32 - bit);
+        const uint32_t mask = here < 32 ? (1u << here) - 1u : UINT32_MAX;
+        tw_gauge_t *w = &g->awake[pos / 32];
+        tw_gauge_set(w, tw_gauge_get(w) & ~(mask << bit));
+        pos += here;
+        n -= here;
+    }
+}
+
 /* From g->at to the end of the level. Bits that are set behind the place the pass has come to are of this pass, others
  * of the next. @return true: it was left early, g->at is where it goes on */
 static bool pass(tw_graph_t *g, bool one_node)
 {
     const bool short_path = (g->debug_fields & (DBG_BEFORE | DBG_AFTER)) == 0;
     const uint32_t begin = g->level, end = g->level_end;
+    const bool lines = short_path && !one_node && begin == 0; /* others are left after any node */
     uint32_t all = 0;
     bool early = false;
     for (uint32_t at = awake_from(g, g->at, end); at < end && !early; at = awake_from(g, at + 1, end)) {
         uint32_t moved = 0;
+        if (lines && g->hot[at].line) {
+            const uint32_t n = run_line(g, at, &moved);
+            sleep_from(g, at, n);
+            at += n;
+        }
         const bool again = serve(g, &g->hot[at], short_path, &moved);
         if (!again) {
             sleep_at(g, at);

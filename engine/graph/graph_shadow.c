@@ -66,7 +66,7 @@ static void *lend(tw_graph_t *g, tw_shadow_t *s)
 static tw_err_t copy_instance(tw_graph_t *g, tw_shadow_t *s, uint32_t *used)
 {
     const tw_graph_node_t *n = &g->nodes[s->node];
-    const uint32_t preset = tw_bits(tw_img_word(g->img, n->record, 1), TW_N1_PRESET);
+    const uint32_t preset = tw_bits(tw_img_word(g->env.image.nodes, n->record, 1), TW_N1_PRESET);
     tw_node_reset_t r;
     uint32_t at = 0, state = 0;
     node_memory(g, s->node, &r);

@@ -50,7 +50,7 @@ enum {
     TW_W_PROCESSORS = 8,   /* bit (procID - 1) */
     TW_W_SERVICES = 9,     /* required services mask */
     TW_W_PLATFORM = 10,    /* CRC-32C of the canonical platform text; 0 = any platform */
-    TW_W_CATALOGUE = 11,   /* 0 = bind every node by hash */
+    TW_W_CATALOGUE = 11,   /* tw_node_order_t.id; 0 = bind every node by hash */
     TW_W_COUNTS = 12,      /* [31:16] nodes, [15:0] arcs */
     TW_W_COUNTS2 = 13,     /* [31:24] formats, [23:16] IOs, [15:8] scripts, [7:0] banks */
     TW_W_COUNTS3 = 14,     /* [31:16] 64-bit debug registers, [15:0] sub-graph instances */
@@ -160,7 +160,7 @@ typedef enum tw_section {
 #define TW_N1_PRESET 24, 19
 #define TW_N1_RERUNS 27, 25
 #define TW_N1_PRIORITY 31, 28
-/* n2 FNV-1a-32 of "developer/name" */
+/* n2 FNV-1a-32 of "developer/name"; of a compact record there is only n0, n1 and the arcs */
 #define TW_N3_VERSION 31, 16
 #define TW_N3_TRACE 15, 8
 #define TW_N3_META 7, 0

@@ -89,6 +89,24 @@ static inline bool tw_img_wide(const uint8_t *img)
     return TW_WIDE_IMAGES && tw_bits(tw_img_word(img, 0, TW_W_CONTROL), TW_W7_WIDE) != 0;
 }
 
+/** A record of n0, n1 and arcs alone: its type is an entry of the catalogue, and nothing else is in it. */
+static inline bool tw_img_is_compact(const uint8_t *img, uint32_t record)
+{
+    return TW_COMPACT_RECORDS && tw_bits(tw_img_word(img, record, 0), TW_N0_COMPACT) != 0;
+}
+
+/** The node is asked for its memory when the graph is loaded: it has no blocks in the image. */
+static inline bool tw_img_is_dynamic(const uint8_t *img, uint32_t record)
+{
+    return TW_COMPACT_RECORDS && tw_bits(tw_img_word(img, record, 1), TW_N1_DYNAMIC) != 0;
+}
+
+/** Word n3, 0 of a compact record. */
+static inline uint32_t tw_img_node_n3(const uint8_t *img, uint32_t record)
+{
+    return tw_img_is_compact(img, record) ? 0 : tw_img_word(img, record, 3);
+}
+
 /** Byte offsets of the parts of a node record, which vary in size. */
 typedef struct tw_img_node_parts {
     bool wide;
@@ -108,7 +126,7 @@ TW_IMG_INLINE tw_img_node_parts_t tw_img_node_parts(const uint8_t *img, uint32_t
         .rx = tw_bits(n1, TW_N1_RX),
         .tx = tw_bits(n1, TW_N1_TX),
         .blocks = tw_bits(n1, TW_N1_BLOCKS),
-        .arcs_at = record + 16,
+        .arcs_at = record + (tw_img_is_compact(img, record) ? 8u : 16u),
     };
     p.blocks_at = p.arcs_at + 4u * (p.wide ? p.rx + p.tx : (p.rx + p.tx + 1u) / 2u);
     p.end = p.blocks_at + 4u * TW_NODE_BLOCK_WORDS * p.blocks;

@@ -18,7 +18,7 @@ typedef enum tw_cmd {
     TW_CMD_RUN = 4,            /* data[i]: arc i, receive arcs first */
     TW_CMD_STOP = 5,
     TW_CMD_UPDATE_RELOCATABLE = 9,
-    TW_CMD_MEMREQ = 10,
+    TW_CMD_MEMREQ = 10, /* inst NULL; data: tw_node_memreq_t. UNSUPPORTED: what the descriptor says is asked for */
 } tw_cmd_t;
 
 /* A cold RESET clears memory and takes the preset's values; a SET before the first RUN is heard from the
@@ -154,9 +154,26 @@ typedef struct tw_mem_req {
     uint8_t b_arc;
 #endif
     uint8_t align; /* [bytes], power of two */
-    uint8_t type;  /* 0 static, 1 working */
+    uint8_t type;  /* 0 static, 1 working, 3 backed up: zeros after a cold start, else what the node left there, over
+                      a loss of power too. The node never clears it, and looks before it uses what it finds: it may
+                      come from outside */
     uint8_t speed;
 } tw_mem_req_t;
+
+#if TW_COMPACT_RECORDS
+/** A request of STREAM_MEMREQ (S1:L124,640). */
+typedef struct tw_mem_ask {
+    uint32_t bytes; /* 0 ends the list */
+    uint32_t align; /* power of two */
+} tw_mem_ask_t;
+/** What a node whose memory is granted at load gets and gives: formats in, requests out, block 0 first. The list comes
+ *  filled with what the descriptor's formulas give. */
+typedef struct tw_node_memreq {
+    const tw_format_t *fmt[TW_MAX_NODE_ARCS]; /* receive arcs, then transmit arcs */
+    uint8_t rx, tx;
+    tw_mem_ask_t ask[TW_MAX_NODE_MEM + 1];
+} tw_node_memreq_t;
+#endif
 
 /** Everything the loader, the tools and the wire know about a node type. */
 typedef struct tw_node_desc {
@@ -208,6 +225,18 @@ typedef struct tw_node_desc {
 
 /** The installed node types, in nodes.def order (index = catalogue entry). */
 const tw_node_desc_t *const *tw_node_catalogue(uint32_t *n);
+#if TW_NODE_TEXTS
+/** The catalogue in the order of its names, which images with compact records number types in. */
+enum { TW_NODE_TYPES_MAX = 96 };
+typedef struct tw_node_order {
+    uint32_t id; /* CRC-32C of a line "developer/name/major" and a line feed for each type, in order */
+    uint32_t n;
+    uint8_t row[TW_NODE_TYPES_MAX]; /* of tw_node_catalogue() */
+} tw_node_order_t;
+void tw_node_order(tw_node_order_t *order);
+/** Entry of an order, or NULL. */
+const tw_node_desc_t *tw_node_entry(const tw_node_order_t *order, uint32_t entry);
+#endif
 /** Node type by hash, or NULL. */
 const tw_node_desc_t *tw_node_find(uint32_t hash);
 

@@ -15,7 +15,8 @@
  *   18 centre     of the active tiles, x then y, 0..1 from the top left corner; 0 when there are none  read only
  *
  * Presets: 0 and 1 frame to frame (threshold 0.05, hold 2), 2 slow changes against a background (slope 5, 0.03, hold
- * 8), 3 as 1 with levels. The first frame after a cold RESET is the background: nothing is active in it.
+ * 8), 3 as 1 with levels. The first frame after a cold RESET is the background: nothing is active in it. A background
+ * that learns (slope > 0) is backed up: after a loss of power the first frame is compared with it.
  */
 #include "engine/node/image.h"
 #include <stddef.h>
@@ -32,13 +33,19 @@ typedef struct tile {
     uint8_t hold;   /* frames left */
 } tile_t;
 
+/* Backed up; any bytes may be found here. */
+typedef struct past {
+    uint32_t picture;  /* whose background it is, see mark(); else it is none yet */
+    uint16_t pixels[]; /* 0..65535 */
+} past_t;
+
 typedef struct detector2d {
     uint32_t magic; /* the node's hash once RESET */
     tw_image_t in, map;
     values_t v;
-    uint16_t *background; /* a pixel: 0..65535 */
+    past_t *past;
     uint8_t tx;
-    bool seeded; /* the background is one */
+    bool fresh; /* no frame since a cold RESET */
     tile_t tile[];
 } detector2d_t;
 
@@ -102,14 +109,21 @@ static uint32_t brightness(const tw_image_t *m, const void *frame, uint32_t pixe
     return (uint32_t)sum / channels;
 }
 
+static uint32_t mark(const tw_image_t *m)
+{
+    const uint32_t kind = (uint32_t)m->shape.raw << 8 | m->shape.channels;
+    return tw_node_detector2D.hash ^ (m->height << 16 | m->width) ^ kind * 0x9E3779B1u;
+}
+
 /* Sum of differences over one row of a tile; the background learns. */
 static uint32_t row_difference(detector2d_t *d, const void *frame, uint32_t pixel, uint32_t n)
 {
+    uint16_t *background = d->past->pixels;
     uint32_t sum = 0;
     for (uint32_t i = pixel; i < pixel + n; i++) {
-        const int32_t off = (int32_t)brightness(&d->in, frame, i) - d->background[i];
+        const int32_t off = (int32_t)brightness(&d->in, frame, i) - background[i];
         sum += (uint32_t)(off < 0 ? -off : off);
-        d->background[i] = (uint16_t)(d->background[i] + off / (1 << d->v.slope));
+        background[i] = (uint16_t)(background[i] + off / (1 << d->v.slope));
     }
     return sum;
 }
@@ -155,18 +169,19 @@ static void put(const detector2d_t *d, void *out, uint32_t i, bool active, float
 static void seed(detector2d_t *d, const void *frame)
 {
     for (uint32_t i = 0; i < d->in.width * d->in.height; i++) {
-        d->background[i] = (uint16_t)brightness(&d->in, frame, i);
+        d->past->pixels[i] = (uint16_t)brightness(&d->in, frame, i);
     }
-    d->seeded = true;
+    d->past->picture = mark(&d->in);
 }
 
 static void one_frame(detector2d_t *d, const void *frame, void *out)
 {
     uint32_t count = 0, i = 0;
     double x = 0, y = 0;
-    if (!d->seeded) {
+    if (d->past->picture != mark(&d->in) || (d->fresh && d->v.slope == 0)) {
         seed(d, frame);
     }
+    d->fresh = false;
     d->v.level = 0;
     for (uint32_t ty = 0; ty < d->map.height; ty++) {
         for (uint32_t tx = 0; tx < d->map.width; tx++, i++) {
@@ -228,7 +243,7 @@ static tw_err_t images(const tw_format_t *const *fmt, uint32_t tx, uint32_t *arc
 static void bytes_of(const tw_image_t *in, const tw_image_t *map, uint32_t *tiles, uint32_t *background)
 {
     *tiles = map->width * map->height * (uint32_t)sizeof(tile_t);
-    *background = in->width * in->height * (uint32_t)sizeof(uint16_t);
+    *background = (uint32_t)sizeof(past_t) + in->width * in->height * (uint32_t)sizeof(uint16_t);
 }
 
 static tw_err_t memreq(const tw_format_t *const *fmt, uint32_t rx, uint32_t tx, uint32_t *extra, uint32_t *arc)
@@ -264,11 +279,12 @@ static tw_err_t reset(detector2d_t *d, const tw_node_reset_t *r, uint32_t cmd)
                       same_picture(&d->map, &map);
     if (!warm) {
         memset(d, 0, own);
+        d->fresh = true;
     }
     d->magic = tw_node_detector2D.hash;
     d->in = in;
     d->map = map;
-    d->background = r->mem[1];
+    d->past = r->mem[1];
     d->tx = r->tx;
     d->v = presets[preset];
     return TW_OK;
@@ -311,7 +327,7 @@ const tw_node_desc_t tw_node_detector2D = {
     .mem =
         {
             {.a = sizeof(detector2d_t), .align = 8},
-            {.a = 0, .align = 8, .type = 0},
+            {.a = 0, .align = 8, .type = 3},
         },
     .run = detector2d,
     .memreq = memreq,

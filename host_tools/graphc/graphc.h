@@ -14,6 +14,7 @@ typedef struct tw_graphc_opts {
     unsigned n_include_dirs;
     bool draw;        /* fill in out.dot */
     bool no_in_place; /* every arc has a buffer of its own, also where a node could work in place */
+    bool compact;     /* nodes that need nothing else have compact records, and ask for their memory at load */
 } tw_graphc_opts_t;
 
 typedef struct tw_graphc_out {

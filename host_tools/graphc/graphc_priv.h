@@ -141,6 +141,8 @@ typedef struct g_node {
     uint8_t block_vid[6];
     uint8_t block_home[6]; /* bank of the original of a copied block */
     uint8_t meta;          /* table of its parameters in EXT META, from 1; 0 none */
+    bool compact;          /* its record is: no type, blocks, parameters */
+    uint8_t entry;         /* of the catalogue, when it is */
 } g_node_t;
 
 typedef struct g_end {
@@ -246,7 +248,9 @@ typedef struct g_model {
     uint32_t **line_maps; /* of texts that were translated, see tw_text_t.map; else NULL */
     uint32_t n_texts, cap_texts, cap_names, cap_sizes, cap_line_maps;
     bool no_in_place; /* every arc has a buffer of its own */
-    bool syntax_only; /* the one text: files it names are not read, its numbers not looked up; graphc_fmt.c */
+    bool want_compact;
+    uint32_t catalogue; /* id of the catalogue that compact records are entries of, 0: none is compact */
+    bool syntax_only;   /* the one text: files it names are not read, its numbers not looked up; graphc_fmt.c */
     const char *const *include_dirs; /* where files are looked for that are not in their folder */
     unsigned n_include_dirs;
     void (*canon)(void *ctx, const char *p, size_t n); /* takes the canonical text, see tw_text_t */

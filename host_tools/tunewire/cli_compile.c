@@ -16,6 +16,7 @@ bool cli_compile(tw_cli_t *cli, const char *path, tw_bytes_t *image, char **repo
     const tw_graphc_opts_t opts = {.platform = cli_option(cli, "--platform"),
                                    .strict = cli_option(cli, "--strict") != NULL,
                                    .no_in_place = cli_option(cli, "--no-in-place") != NULL,
+                                   .compact = cli_option(cli, "--compact") != NULL,
                                    .include_dirs = dirs,
                                    .n_include_dirs = cli_option_each(cli, "--include", dirs, TW_COUNT(dirs))};
     tw_graphc_out_t *out = calloc(1, sizeof *out);

@@ -1,8 +1,9 @@
 /* Bytes as a graph image: prime, and when accepted swap in and run 50 blocks with commands.
  *
  * Byte 0 says what is repaired first, so that searching gets behind the checksums: bit 0 size and
- * CRC-32Cs, bit 1 the scripts' CRC-16s. The rest is the image. The run may do anything but crash,
- * hang, or write outside its slot: the first graph lives in slot 0, and slot 1 behind it keeps a pattern.
+ * CRC-32Cs, bit 1 the scripts' CRC-16s; bit 3, that the image stays where it is and its graph_location counts. The
+ * rest is the image. The run may do anything but crash, hang, or write outside its slot: the first graph lives in
+ * slot 0, and slot 1 behind it keeps a pattern.
  */
 #include "engine/base/crc.h"
 #include "tests/support/engine_rig.h"
@@ -124,13 +125,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rig_open(&rig, QUEUE, QUEUE);
     memset(other_slot(&rig), 0xA5, RIG_GRAPH_BYTES);
     tw_fault_t fault;
-    const tw_err_t err = tw_engine_prime(rig.engine, img, bytes, false, &fault);
+    const bool stays = (data[0] & 8) != 0;
+    const tw_err_t err = tw_engine_prime(rig.engine, img, bytes, stays, &fault);
     if (err != fault.err) {
         abort();
     }
-    free(img); /* the engine keeps a copy */
+    if (!stays) {
+        free(img); /* the engine keeps a copy */
+    }
     if (err == TW_OK) {
         run(&rig);
+    }
+    if (stays) {
+        free(img);
     }
     expect_untouched(other_slot(&rig));
     rig_close(&rig);

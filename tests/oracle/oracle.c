@@ -193,6 +193,7 @@ static void node(int argc, char **argv)
     for (unsigned i = 0; i < d->n_mem; i++) {
         r.mem_bytes[i] = d->mem[i].a + (uint32_t)(d->mem[i].b * (float)fmt[0].channels) + extra[i];
         r.mem[i] = room(r.mem_bytes[i]);
+        memset(r.mem[i], 0, r.mem_bytes[i]);
     }
     tw_xdm_t data = {&r, sizeof r};
     if (d->run(TW_CMD_RESET | (uint32_t)atoi(argv[3]) << 9, r.mem[0], &data, &state) != 0) {

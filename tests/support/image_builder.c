@@ -38,6 +38,25 @@ uint32_t tw_ib_format(tw_ib_t *b, uint32_t raw, uint32_t channels, uint32_t samp
     return b->n_formats++;
 }
 
+void tw_ib_picture(tw_ib_t *b, uint32_t format, uint32_t width, uint32_t height)
+{
+    uint8_t *p = b->sec[TW_SEC_FORMATS] + 4 * TW_FORMAT_WORDS * format;
+    const uint32_t domain_2d_in = 6;
+    tw_put_le32(p + 4, tw_get_le32(p + 4) | BITS(domain_2d_in, TW_F1_DOMAIN));
+    tw_put_le32(p + 12, height << 16 | width);
+}
+
+void tw_ib_node_block(tw_ib_t *b, uint32_t node, uint32_t block, uint32_t bytes)
+{
+    uint8_t *p = b->sec[TW_SEC_NODES] + b->record[node];
+    const uint32_t n1 = tw_get_le32(p + 4), arcs = tw_bits(n1, TW_N1_RX) + tw_bits(n1, TW_N1_TX);
+    uint8_t *w = p + 16 + 4 * ((arcs + 1) / 2) + 4 * TW_NODE_BLOCK_WORDS * block;
+    b->fixed = tw_round_up(b->fixed, 64);
+    tw_put_le32(w + 4, b->fixed);
+    tw_put_le32(w + 8, bytes);
+    b->fixed += bytes;
+}
+
 uint32_t tw_ib_arc(tw_ib_t *b, uint32_t from, uint32_t from_port, uint32_t to, uint32_t to_port,
                    uint32_t producer_format, uint32_t consumer_format, uint32_t bytes)
 {
@@ -93,6 +112,19 @@ static uint32_t block_bytes(const tw_ib_t *b, const tw_mem_req_t *q, unsigned rx
     return tw_round_up((uint32_t)(bytes + 0.999), 8);
 }
 
+/* Place of a type in the order of names. */
+static uint32_t entry_of(const tw_node_desc_t *d)
+{
+    tw_node_order_t order;
+    tw_node_order(&order);
+    uint32_t i = 0;
+    while (tw_node_entry(&order, i) != d) {
+        assert(i < order.n);
+        i++;
+    }
+    return i;
+}
+
 /* What a type asks for beyond its formulas, which is nothing when its formats are refused: so will the image be. */
 static void more_bytes(const tw_ib_t *b, const tw_node_desc_t *d, unsigned rx, unsigned tx, const uint16_t *arcs,
                        uint32_t *extra)
@@ -110,19 +142,28 @@ static void more_bytes(const tw_ib_t *b, const tw_node_desc_t *d, unsigned rx, u
 
 uint32_t tw_ib_node(tw_ib_t *b, const tw_node_desc_t *d, unsigned rx, unsigned tx, const uint16_t *arcs)
 {
-    const uint32_t node = b->n_nodes++, at = b->used[TW_SEC_NODES];
+    const uint32_t node = b->n_nodes++, at = b->used[TW_SEC_NODES], head = b->compact ? 8 : 16;
+    const bool asks = b->compact || b->dynamic;
     assert(node < TW_IB_NODES_MAX);
     b->record[node] = at;
-    uint8_t *p = grow(b, TW_SEC_NODES, 16 + 4 * ((rx + tx + 1) / 2));
-    tw_put_le32(p + 4, BITS(rx, TW_N1_RX) | BITS(tx, TW_N1_TX) | BITS((uint32_t)d->n_mem, TW_N1_BLOCKS));
-    tw_put_le32(p + 8, d->hash);
-    tw_put_le32(p + 12, BITS((uint32_t)d->version, TW_N3_VERSION));
+    uint8_t *p = grow(b, TW_SEC_NODES, head + 4 * ((rx + tx + 1) / 2));
+    tw_put_le32(p, b->compact ? BITS(1u, TW_N0_COMPACT) | BITS(entry_of(d), TW_N0_ENTRY) : 0);
+    tw_put_le32(p + 4, BITS(rx, TW_N1_RX) | BITS(tx, TW_N1_TX) | BITS((uint32_t)asks, TW_N1_DYNAMIC) |
+                           BITS(asks ? 0u : d->n_mem, TW_N1_BLOCKS));
+    if (!b->compact) {
+        tw_put_le32(p + 8, d->hash);
+        tw_put_le32(p + 12, BITS((uint32_t)d->version, TW_N3_VERSION));
+    }
     for (unsigned i = 0; i < rx + tx; i++) {
-        tw_put_le16(p + 16 + 2 * i, (uint16_t)(arcs[i] | BITS(i >= rx ? 1u : 0u, TW_NA_TX)));
+        tw_put_le16(p + head + 2 * i, (uint16_t)(arcs[i] | BITS(i >= rx ? 1u : 0u, TW_NA_TX)));
     }
     uint32_t extra[TW_MAX_NODE_MEM] = {0};
     more_bytes(b, d, rx, tx, arcs, extra);
-    for (unsigned m = 0; m < d->n_mem; m++) {
+    for (unsigned m = 0; asks && m < d->n_mem; m++) {
+        const uint32_t align = tw_max_u32(d->mem[m].align, 8);
+        b->asked += tw_round_up(block_bytes(b, &d->mem[m], rx, arcs) + extra[m], align) + align;
+    }
+    for (unsigned m = 0; !asks && m < d->n_mem; m++) {
         const uint32_t align = tw_max_u32(d->mem[m].align, 8),
                        bytes = block_bytes(b, &d->mem[m], rx, arcs) + tw_round_up(extra[m], 8);
         const bool working = d->mem[m].type == 1;
@@ -218,7 +259,7 @@ static void put_nodes(const tw_ib_t *b, uint8_t *out, uint32_t at)
     }
     for (uint32_t i = 0; i < b->n_late; i++) {
         uint8_t *w = out + records + b->late[i];
-        tw_put_le32(w, tw_round_up(b->fixed, 64) + tw_get_le32(w));
+        tw_put_le32(w, tw_round_up(b->fixed + b->asked, 64) + tw_get_le32(w));
     }
 }
 
@@ -243,6 +284,11 @@ static void put_header(const tw_ib_t *b, uint8_t *out, uint32_t total)
     tw_put_le32(out + 4 * TW_W_PROCESSORS, 1);
     tw_put_le32(out + 4 * TW_W_SERVICES, b->services);
     tw_put_le32(out + 4 * TW_W_PLATFORM, b->platform);
+    if (b->compact) {
+        tw_node_order_t order;
+        tw_node_order(&order);
+        tw_put_le32(out + 4 * TW_W_CATALOGUE, order.id);
+    }
     tw_put_le32(out + 4 * TW_W_COUNTS, BITS(b->n_nodes, TW_W12_NODES) | BITS(b->n_arcs, TW_W12_ARCS));
     tw_put_le32(out + 4 * TW_W_COUNTS2, BITS(b->n_formats, TW_W13_FORMATS) | BITS(b->n_ios, TW_W13_IOS) |
                                             BITS(b->n_scripts, TW_W13_SCRIPTS) | BITS(1u, TW_W13_BANKS));
@@ -272,7 +318,7 @@ uint32_t tw_ib_finish(const tw_ib_t *b, uint8_t *out, uint32_t cap)
     }
     put_header(b, out, end);
     tw_put_le32(out + at[TW_SEC_BANKS], BITS(6u, TW_B0_ALIGN));
-    tw_put_le32(out + at[TW_SEC_BANKS] + 4, tw_round_up(b->fixed, 64));
+    tw_put_le32(out + at[TW_SEC_BANKS] + 4, tw_round_up(b->fixed + b->asked, 64));
     tw_put_le32(out + at[TW_SEC_BANKS] + 8, b->working);
     put_nodes(b, out, at[TW_SEC_NODES]);
     put_scripts(b, out, at[TW_SEC_SCRIPTS]);

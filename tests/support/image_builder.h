@@ -18,6 +18,9 @@ typedef struct tw_ib {
     uint32_t params[TW_IB_NODES_MAX][3];  /* offset, tag, bytes; bytes 0 = none */
     uint32_t fixed, working;              /* bytes of the bank */
     bool apart;                           /* working blocks are not laid over one another */
+    bool dynamic;                         /* nodes from now on ask for their memory at load */
+    bool compact;                         /* and have records of two words and arcs */
+    uint32_t asked;                       /* bytes they will find */
     uint32_t late[TW_IB_NODES_MAX * 6];   /* places of working blocks, moved behind the static ones */
     uint32_t n_late;
     uint8_t symbols[2048];
@@ -60,3 +63,7 @@ uint32_t tw_image_section(const uint8_t *img, tw_section_t s);
 uint32_t tw_image_node(const uint8_t *img, uint32_t node);
 /** Replace bits hi..lo of the word at `at`. */
 void tw_image_poke(uint8_t *img, uint32_t at, unsigned hi, unsigned lo, uint32_t value);
+/** A block of a node gets another size and place: what only the type itself can say. */
+void tw_ib_node_block(tw_ib_t *b, uint32_t node, uint32_t block, uint32_t bytes);
+/** A format becomes a picture's: width times height samples. */
+void tw_ib_picture(tw_ib_t *b, uint32_t format, uint32_t width, uint32_t height);

@@ -332,6 +332,11 @@ static uint32_t some_preset(any_t *n)
 
 static uint32_t do_reset(any_t *n, bool warm, uint32_t preset)
 {
+    for (uint32_t i = 0; i < n->d->n_mem; i++) {
+        if (n->d->mem[i].type == 3 && !warm && byte(n->s) % 2) { /* else anything, as from outside */
+            memset(n->reset.mem[i], 0, n->reset.mem_bytes[i]);
+        }
+    }
     tw_xdm_t data = {.ptr = &n->reset, .bytes = sizeof n->reset};
     return command(n, TW_CMD_RESET | (uint32_t)warm << 8 | preset << 9, 0, &data);
 }

@@ -38,6 +38,11 @@ static inline uint32_t rig_command(rig_t *g, uint32_t cmd, uint32_t tag, tw_xdm_
 
 static inline uint32_t rig_reset(rig_t *g, bool warm, uint32_t preset)
 {
+    for (unsigned i = 0; i < g->d->n_mem && !warm; i++) {
+        if (g->d->mem[i].type == 3) { /* what is backed up is cleared by the engine */
+            memset(g->reset.mem[i], 0, g->reset.mem_bytes[i]);
+        }
+    }
     tw_xdm_t data = {.ptr = &g->reset, .bytes = sizeof g->reset};
     return rig_command(g, TW_CMD_RESET | (uint32_t)warm << 8 | preset << 9, 0, &data);
 }

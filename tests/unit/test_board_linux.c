@@ -72,7 +72,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    static const char *const names[] = {"in.wav", "out.wav", "other.wav"};
+    static const char *const names[] = {"in.wav", "out.wav", "other.wav", "state"};
     for (unsigned i = 0; i < TW_COUNT(names); i++) {
         unlink(in_folder(names[i]));
     }
@@ -599,10 +599,41 @@ static void wrong_connections_are_refused_by_name(void **state)
     assert_non_null(strstr(why, "at most 32"));
 }
 
+static const char STATE_ONE[] = "the first state", STATE_TWO[] = "another";
+
+static void what_is_stored_is_there_when_the_board_is_opened_again(void **state)
+{
+    (void)state;
+    const char *file = in_folder("state");
+    const tw_board_linux_cfg_t cfg = {.platform = &platform, .state = file};
+    char why[TW_BOARD_WHY] = "", got[64] = "";
+    tw_board_linux_t *board = tw_board_linux_open(&cfg, why);
+    assert_non_null(board);
+    const tw_board_t *b = tw_board_linux_board(board);
+    assert_int_equal(b->restore(b->ctx, got, sizeof got), 0);
+    assert_true(b->store(b->ctx, STATE_ONE, sizeof STATE_ONE));
+    assert_false(b->store(b->ctx, STATE_TWO, sizeof STATE_TWO)); /* the first is not written yet */
+    (void)tw_board_linux_service(board);
+    assert_true(b->store(b->ctx, STATE_TWO, sizeof STATE_TWO));
+    assert_null(tw_board_linux_open(&cfg, why));
+    assert_non_null(strstr(why, "another tunewired keeps its state there"));
+    tw_board_linux_close(board);
+
+    board = tw_board_linux_open(&cfg, why);
+    b = tw_board_linux_board(board);
+    assert_int_equal(b->restore(b->ctx, got, sizeof got), sizeof STATE_TWO);
+    assert_string_equal(got, STATE_TWO);
+    tw_board_linux_close(board);
+    const tw_board_linux_cfg_t bad = {.platform = &platform, .state = "/proc/none/state"};
+    assert_null(tw_board_linux_open(&bad, why));
+    assert_non_null(strstr(why, "/proc/none/state: No such file"));
+}
+
 int main(void)
 {
 #define CLAIM(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        CLAIM(what_is_stored_is_there_when_the_board_is_opened_again),
         CLAIM(settings_are_options_of_the_manifest_or_refused),
         CLAIM(the_platform_is_described),
         CLAIM(a_file_is_read_to_its_end_and_then_is_silence),

@@ -285,6 +285,11 @@ static void every_verb_has_help_whose_examples_are_understood(void **state)
                 fail_msg("option %s names the verb '%s'", o[i].name, o[i].verb);
             }
         }
+        for (size_t k = 0; k < i; k++) {
+            if (strcmp(o[k].verb, o[i].verb) == 0 && strcmp(o[k].name, o[i].name) == 0) {
+                fail_msg("option %s of '%s' stands twice", o[i].name, o[i].verb);
+            }
+        }
     }
 }
 

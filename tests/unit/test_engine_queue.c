@@ -352,7 +352,12 @@ static void bad_configurations_are_refused(void **state)
     (void)state;
     static _Alignas(64) uint8_t mem[1 << 16];
     rig_board(&rig);
-    const tw_engine_cfg_t ok = {&rig.port, &rig.board, 1024, 1024, 2048, 4096, 0, 0, 0, NULL};
+    const tw_engine_cfg_t ok = {.port = &rig.port,
+                                .board = &rig.board,
+                                .queue_bytes = 1024,
+                                .timed_bytes = 1024,
+                                .reply_bytes = 2048,
+                                .graph_bytes = 4096};
     tw_engine_t *e = NULL;
     assert_int_equal(tw_engine_init(&e, &ok, mem, sizeof mem), TW_OK);
     assert_int_equal(tw_engine_init(&e, &ok, mem, tw_engine_need(&ok) - 1), TW_E_NOMEM);

@@ -178,9 +178,25 @@ static void a_swap_ends_the_shadows_of_the_graph_that_left(void **state)
     rig_close(&rig);
 }
 
+static void a_shadow_is_dropped_once(void **state)
+{
+    (void)state;
+    open_chain();
+    const uint32_t shadow = start(AMP);
+    assert_int_equal(tw_engine_put_shadow_drop(rig.engine, 0, shadow), TW_OK);
+    assert_int_equal(tw_engine_put_shadow_drop(rig.engine, 0, shadow), TW_E_SHADOW_NONE);
+    assert_int_equal(tw_engine_put_shadow_read(rig.engine, 8, shadow, false), TW_E_SHADOW_NONE);
+    (void)tw_engine_publish(rig.engine);
+    ticks(1);
+    assert_int_equal(tw_engine_shadow_room(rig.engine), RIG_SHADOW_BYTES);
+    assert_int_equal(start(AMP), shadow);
+    rig_close(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_shadow_is_dropped_once),
         cmocka_unit_test(a_shadow_with_the_same_parameters_is_equal_from_its_first_sample),
         cmocka_unit_test(a_candidate_is_measured_against_what_runs),
         cmocka_unit_test(outputs_are_bit_identical_with_and_without_shadows),

@@ -453,9 +453,60 @@ static void a_stop_leaves_no_gap_in_the_ticks(void **state)
     rig_close(&rig);
 }
 
+static void a_load_that_was_refused_leaves_nothing_to_go_back_to(void **state)
+{
+    (void)state;
+    tw_fault_t fault;
+    open_sound(TW_RAW_S16, 1);
+    rig_load(&rig, img[0], build(img[0], 0, 0, true));
+    run(2);
+    img_bytes[1] = build(img[1], -6, 0, true);
+    prime(img[1], img_bytes[1]);
+    swap_to(&(tw_swap_t){.start = true});
+    run(2);
+    img[1][200] ^= 1; /* the slot of the graph that was kept served to look at this one */
+    assert_int_not_equal(tw_engine_prime(rig.engine, img[1], img_bytes[1], false, &fault), TW_OK);
+    assert_int_equal(roll_back(0), TW_E_NO_ROLLBACK);
+    assert_int_equal(tw_engine_put_keep(rig.engine, 0), TW_E_NO_ROLLBACK);
+    img_bytes[1] = build(img[1], -6, 0, true);
+    prime(img[1], img_bytes[1]);
+    tw_engine_unprime(rig.engine);
+    assert_int_equal(roll_back(0), TW_E_NO_ROLLBACK);
+    run(4);
+    prime(img[1], img_bytes[1]);
+    swap_to(&(tw_swap_t){.start = true});
+    run(1);
+    assert_int_equal(roll_back(0), TW_OK); /* the next swap keeps one again */
+    run(1);
+    rig_close(&rig);
+}
+
+static void a_stop_ends_a_fade_and_frees_the_way_for_a_load(void **state)
+{
+    (void)state;
+    open_sound(TW_RAW_S16, 1);
+    rig_load(&rig, img[0], build(img[0], 0, 0, true));
+    run(2);
+    img_bytes[1] = build(img[1], -6, 0, true);
+    prime(img[1], img_bytes[1]);
+    swap_to(&(tw_swap_t){.start = true, .fade_us = 1000000});
+    run(2);
+    assert_true(fading());
+    assert_int_equal(tw_engine_put_control(rig.engine, 0, TW_CTL_STOP, 0), TW_OK);
+    (void)tw_engine_publish(rig.engine);
+    assert_false(tw_engine_tick(rig.engine));
+    assert_false(fading());
+    prime(img[1], img_bytes[1]);
+    swap_to(&(tw_swap_t){.start = true});
+    run(2);
+    rig_close(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_load_that_was_refused_leaves_nothing_to_go_back_to),
+        cmocka_unit_test(a_stop_ends_a_fade_and_frees_the_way_for_a_load),
         cmocka_unit_test(no_step_is_larger_than_the_sine_and_the_fade_allow),
         cmocka_unit_test(the_same_graph_goes_on_to_the_bit),
         cmocka_unit_test(which_parameters_win_is_what_carry_says),

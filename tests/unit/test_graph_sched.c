@@ -114,6 +114,71 @@ static void the_same_nodes_run_and_the_same_bytes_go_out(void **state)
     }
 }
 
+/* ---- lines ------------------------------------------------------------------------------------------ */
+
+/* One amplifier after the other, in the order of the schedule: frames pass between them without an index moved. Some
+ * arcs hold two frames, some are longer than the frames before them, some share their buffer with the next. */
+static uint32_t chain(uint32_t nodes)
+{
+    uint16_t arcs[16];
+    tw_ib_init(&ib);
+    const uint32_t f = tw_ib_format(&ib, TW_RAW_S16, 1, 16, 16000.0f);
+    const uint32_t wide = tw_ib_format(&ib, TW_RAW_S16, 1, 32, 16000.0f);
+    for (uint32_t i = 0; i <= nodes; i++) {
+        const bool longer = i != nodes && below(12) == 0, two = longer || below(6) == 0;
+        arcs[i] = (uint16_t)tw_ib_arc(&ib, i == 0 ? TW_IB_IO : i - 1, i != 0, i == nodes ? TW_IB_IO : i, 0, f,
+                                      longer ? wide : f, two ? 64 : 32);
+        tw_ib_arc_policy(&ib, arcs[i], below(2), below(8) == 0 ? 2 : 0);
+    }
+    tw_ib_io(&ib, 0, false, arcs[0], f);
+    tw_ib_io(&ib, 4, true, arcs[nodes], f);
+    for (uint32_t i = 0; i < nodes; i++) {
+        tw_ib_node(&ib, rig_type("ARM/arm_stream_amplifier"), 1, 1, (uint16_t[]){arcs[i], arcs[i + 1]});
+    }
+    return tw_ib_finish(&ib, img, sizeof img);
+}
+
+/* Arc i + 1 in the buffer of arc i, where the node between may. */
+static void share(uint32_t arc)
+{
+    const uint32_t at = tw_image_section(img, TW_SEC_ARCS) + 32 * arc;
+    const bool same = memcmp(img + at, img + at + 32, 4) == 0 && memcmp(img + at + 8, img + at + 40, 4) == 0;
+    if (same && tw_get_le32(img + at + 8) == 32 && tw_get_le32(img + at + 16) == 0 && tw_get_le32(img + at + 48) == 0) {
+        tw_put_le32(img + at + 36, tw_get_le32(img + at + 4));
+    }
+}
+
+static void a_line_leaves_everything_as_node_by_node(void **state)
+{
+    (void)state;
+    static side_t fast, slow;
+    uint32_t in_line = 0;
+    for (uint32_t graph = 0; graph < GRAPHS; graph++) {
+        seed = graph;
+        const uint32_t nodes = 2 + below(13), bytes = chain(nodes);
+        for (uint32_t i = 1; i + 2 <= nodes - 1 && graph % 2 != 0; i += 2 + below(3)) {
+            share(i);
+        }
+        tw_image_fix(img, bytes);
+        const uint32_t tapped = below(nodes + 1), holes = seed;
+        load(&fast, bytes);
+        seed = holes;
+        load(&slow, bytes);
+        for (uint32_t t = 0; t < BLOCKS; t++) {
+            fast.g.arcs[tapped].taps = slow.g.arcs[tapped].taps = t / 8 % 4 == 1 ? &fast : NULL;
+            tw_graph_block(&fast.g, t);
+            plain_block(&slow.g, t);
+            compare_block(graph, t, &fast, &slow);
+        }
+        for (uint32_t i = 0; i < nodes; i++) {
+            in_line += fast.g.hot[i].line;
+        }
+        free(fast.memory);
+        free(slow.memory);
+    }
+    assert_true(in_line > GRAPHS);
+}
+
 /* ---- classes and priorities ------------------------------------------------------------------------- */
 
 /* Two chains that have nothing to do with one another: IO n -> amplifier n -> IO 4 + n, each frame two runs. */
@@ -183,6 +248,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(earlier_classes_and_priorities_run_first),
+        cmocka_unit_test(a_line_leaves_everything_as_node_by_node),
         cmocka_unit_test(the_same_nodes_run_and_the_same_bytes_go_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -559,12 +559,12 @@ static void open_device(device_t *d)
                             .n_banks = 256};
 }
 
-static void compile_for(device_t *d, const char *why, const char *text, tw_graphc_out_t *out)
+static void compile_for(device_t *d, const char *why, const char *text, bool compact, tw_graphc_out_t *out)
 {
     const rig_file_t files[] = {{"g.txt", text}, {NULL, NULL}};
     *out = (tw_graphc_out_t){0};
     rig_more = files;
-    const bool ok = g_compile("g.txt", &(tw_graphc_opts_t){0}, &d->p, &rig_source, out);
+    const bool ok = g_compile("g.txt", &(tw_graphc_opts_t){.compact = compact}, &d->p, &rig_source, out);
     rig_more = NULL;
     if (!ok) {
         fail_msg("%s: line %u: %s\n%s", why, out->diags.rows[0].line, out->diags.rows[0].text, text);
@@ -578,11 +578,14 @@ static void the_device_loads_what_the_compiler_plans(void **state)
     static device_t d;
     static uint64_t scratch[1 << 16];
     open_device(&d);
-    for (uint32_t start = 1; start < 80; start++) {
-        char why[32], *text = (seed = start, device_graph()), *back = NULL;
+    unsigned shorter = 0;
+    for (uint32_t start = 2; start < 160; start++) {
+        const bool compact = start % 2 != 0;
+        char why[32], *text = (seed = start / 2, device_graph()), *back = NULL;
         tw_graphc_out_t out, again;
-        snprintf(why, sizeof why, "seed %u", start);
-        compile_for(&d, why, text, &out);
+        snprintf(why, sizeof why, "seed %u%s", start / 2, compact ? ", compact" : "");
+        compile_for(&d, why, text, compact, &out);
+        shorter += tw_get_le32(out.image + 4 * TW_W_CATALOGUE) != 0;
         tw_arena_t arena = {(uint8_t *)scratch, sizeof scratch, 0};
         tw_fault_t fault = {0};
         const tw_err_t err = tw_graph_check(out.image, out.bytes, &d.board, &arena, &fault);
@@ -592,7 +595,7 @@ static void the_device_loads_what_the_compiler_plans(void **state)
         static tw_diags_t diags;
         diags = (tw_diags_t){0};
         assert_true(tw_decompile(out.image, out.bytes, &d.p, 0, &back, &diags));
-        compile_for(&d, why, back, &again);
+        compile_for(&d, why, back, compact, &again);
         if (again.bytes != out.bytes || memcmp(again.image, out.image, out.bytes) != 0) {
             fail_msg("%s: decompiled, it is another image\n%s", why, back);
         }
@@ -601,6 +604,7 @@ static void the_device_loads_what_the_compiler_plans(void **state)
         free(text);
         free(back);
     }
+    assert_in_range(shorter, 1, 79);
     tw_platform_free(&d.p);
 }
 

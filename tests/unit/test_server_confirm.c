@@ -233,6 +233,67 @@ static void subscriptions_outlive_a_rollback(void **state)
     assert_false(wire_stream(w, stream)->fin);
 }
 
+/* The engine went back by itself, the server has not looked yet, and a client arms a probe on what it hears of. */
+static void a_probe_armed_right_after_the_engine_went_back_is_attached_once(void **state)
+{
+    (void)state;
+    static uint8_t img[32768];
+    const tunewire_v1_GraphRef any = {0};
+    tunewire_v1_GraphLoad q = {.start = true, .replace = true, .confirm_ms = 60000};
+    q.blob = wire_blob(w, img, bench_image(img, sizeof img));
+    assert_int_equal(wire_call(w, TW_M_Graph_Load, PB(GraphLoad), &q, NULL, NULL), 0);
+    b.frozen = true;
+    b.rig.cycles_step = 1000000;
+    for (unsigned i = 0; i < 10; i++) {
+        (void)tw_engine_tick(b.rig.engine);
+    }
+    b.rig.cycles_step = 0;
+    const tunewire_v1_ProbeReq arm = {.arc = 1, .mode = tunewire_v1_ProbeReq_Mode_REPEAT, .post = 8};
+    (void)wire_send(w, TW_M_Graph_Info, PB(GraphRef), &any);
+    const uint32_t id = wire_send(w, TW_M_Probe_Arm, PB(ProbeReq), &arm);
+    wire_pump_n(w, 3);
+    b.frozen = false;
+    assert_int_equal(wire_wait(w, id), 0); /* twice on one list, the engine would go round for ever */
+    wire_pump_n(w, 20);
+    assert_int_equal(graph_info(w).reverts, 1);
+    const wire_stream_t *s = wire_stream(w, wire_reply(w, id)->stream);
+    assert_non_null(s);
+    assert_true(s->frames > 0);
+    const tunewire_v1_ProbeRef ref = {.probe = s->id};
+    assert_int_equal(wire_call(w, TW_M_Probe_Disarm, PB(ProbeRef), &ref, NULL, NULL), 0);
+}
+
+static void a_commit_refused_at_its_tick_leaves_what_waits_since(void **state)
+{
+    (void)state;
+    static uint8_t img[32768];
+    tunewire_v1_TxnRep rep;
+    const tunewire_v1_GraphRef any = {0};
+    const tunewire_v1_TxnBegin q = {
+        .at = tunewire_v1_TxnBegin_At_TICK, .tick = graph_info(w).ticks + 120, .confirm_ms = 300};
+    wire_client_t *other = bench_client(&b);
+    assert_int_equal(wire_call(other, TW_M_Txn_Begin, PB(TxnBegin), &q, PB(TxnRep), &rep), 0);
+    const tunewire_v1_ParamSet set = set_f32(AMP, GAIN_DB, -5);
+    other->txn = rep.txn;
+    assert_int_equal(param_set(other, &set, NULL), 0);
+    other->txn = 0;
+    const tunewire_v1_TxnRef ref = {.txn = rep.txn};
+    const uint32_t waits = wire_send(other, TW_M_Txn_Commit, PB(TxnRef), &ref);
+    wire_pump(other);
+    assert_int_equal(wire_call(w, TW_M_Graph_Unload, PB(GraphRef), &any, NULL, NULL), 0);
+    bench_chain(w);
+    tunewire_v1_GraphLoad load = {.start = true, .replace = true, .confirm_ms = 500};
+    load.blob = wire_blob(w, img, bench_image(img, sizeof img));
+    assert_int_equal(wire_call(w, TW_M_Graph_Load, PB(GraphLoad), &load, NULL, NULL), 0);
+    assert_int_not_equal(graph_info(w).confirm_ms, 0);
+    assert_int_not_equal(wire_wait(other, waits), 0);
+    assert_int_not_equal(graph_info(w).confirm_ms, 0);
+    bench_later(&b, 600);
+    wire_pump_n(w, 4);
+    assert_string_equal(graph_info(w).revert_text, "nobody confirmed in time");
+    bench_leave(other);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_bench, close_bench)
 int main(void)
 {
@@ -246,6 +307,8 @@ int main(void)
         TEST(an_unconfirmed_graph_goes_away_again),
         TEST(a_graph_that_is_kept_stays),
         TEST(subscriptions_outlive_a_rollback),
+        TEST(a_probe_armed_right_after_the_engine_went_back_is_attached_once),
+        TEST(a_commit_refused_at_its_tick_leaves_what_waits_since),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -164,14 +164,35 @@ static bool is_script_node(const dec_type_t *t)
     return strcmp(t->name, "arm_stream_script") == 0;
 }
 
+/* A compact record names its type by an entry of the catalogue it was compiled for. @return 0 when it is not ours */
+static uint32_t hash_of(const dec_t *x, uint32_t record)
+{
+    if (!tw_img_is_compact(x->img, record)) {
+        return dec_word(x, record, 2);
+    }
+    const bool ours = x->order.id == dec_word(x, 0, TW_W_CATALOGUE);
+    const tw_node_desc_t *d = ours ? tw_node_entry(&x->order, tw_bits(dec_word(x, record, 0), TW_N0_ENTRY)) : NULL;
+    return d != NULL ? d->hash : 0;
+}
+
 static bool name_nodes(dec_t *x)
 {
+    if (dec_word(x, 0, TW_W_CATALOGUE) != 0) {
+        tw_node_order(&x->order);
+    }
     x->nodes = calloc(x->n.nodes + 1u, sizeof *x->nodes);
     for (uint32_t i = 0; x->nodes != NULL && i < x->n.nodes; i++) {
-        const uint32_t at = tw_img_node(x->img, i), hash = dec_word(x, at, 2);
+        const uint32_t at = tw_img_node(x->img, i), hash = hash_of(x, at);
         uint32_t t = 0;
         while (t < x->n_types && x->types[t].hash != hash) {
             t++;
+        }
+        if (t == x->n_types && tw_img_is_compact(x->img, at)) {
+            tw_diag(x->d, false, x->file, 0, 0,
+                    "byte %#x: node %u %s is entry %u of catalogue %08x; this program's is %08x", at, i,
+                    dec_symbol(x, TW_SYM_NODE, i), tw_bits(dec_word(x, at, 0), TW_N0_ENTRY),
+                    dec_word(x, 0, TW_W_CATALOGUE), x->order.id);
+            return false;
         }
         if (t == x->n_types) {
             tw_diag(x->d, false, x->file, 0, 0,
@@ -236,6 +257,9 @@ static void control(dec_t *x)
     }
     if (tw_bits(w7, TW_W7_SIGNED) || tw_bits(w7, TW_W7_MP) || tw_bits(w7, TW_W7_SCHEDULE)) {
         dec_lost(x, 4 * TW_W_CONTROL, "a signature, multi-processor arcs or a static schedule");
+    }
+    if (dec_word(x, 0, TW_W_CATALOGUE) != 0 && (x->flags & TW_DECOMPILE_IDENTITY) == 0) {
+        dec_put(x, "; records are compact: compile with --compact\n");
     }
     bank_lines(x);
 }

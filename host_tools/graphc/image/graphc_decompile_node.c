@@ -213,7 +213,7 @@ static void blocks(dec_t *x, uint32_t node, const tw_img_node_parts_t *p)
 void dec_node(dec_t *x, uint32_t node)
 {
     const uint32_t at = tw_img_node(x->img, node), n0 = dec_word(x, at, 0), n1 = dec_word(x, at, 1),
-                   n3 = dec_word(x, at, 3);
+                   n3 = tw_img_node_n3(x->img, at);
     const tw_img_node_parts_t p = tw_img_node_parts(x->img, at);
     const dec_node_t *n = &x->nodes[node];
     const char *name = dec_symbol(x, TW_SYM_NODE, node);
@@ -238,6 +238,9 @@ void dec_node(dec_t *x, uint32_t node)
         params(x, node, &p);
     }
     dec_put(x, "_end_\n");
+    if (tw_img_is_dynamic(x->img, at) != tw_img_is_compact(x->img, at)) {
+        dec_lost(x, at + 4, "when node %u is asked for its memory", node);
+    }
     if (tw_bits(n0, TW_N0_DEBUG) || tw_bits(n0, TW_N0_CLEAR) || tw_bits(n0, TW_N0_ISOLATE) ||
         tw_bits(n1, TW_N1_PRIORITY) || tw_bits(n1, TW_N1_RERUNS) != 4) {
         dec_lost(x, at, "debug, clear, isolate, reruns or priority of node %u", node);

@@ -25,6 +25,7 @@ typedef struct dec {
     const char *file;              /* for diagnostics */
     const tw_platform_t *platform; /* NULL: not known */
     tw_diags_t *d;
+    tw_node_order_t order; /* of this program's node library, when the image names a catalogue */
     dec_type_t *types;
     uint32_t n_types;
     dec_node_t *nodes;

@@ -110,13 +110,17 @@ static void node_words(g_out_t *o, const g_node_t *n)
 {
     const tw_node_manifest_t *x = n->manifest;
     const uint32_t script = n->own_script != G_NONE ? n->own_script + 1 : n->script != G_NONE ? n->script + 1 : 0;
-    g_out_word(o, BITS(n->manifest_index, TW_N0_ENTRY) | BITS(n->proc, TW_N0_PROC) |
-                      BITS((uint32_t)(n->arch != 0 ? n->arch : x->arch), TW_N0_ARCH) | BITS(n->rtos, TW_N0_RTOS) |
-                      BITS(n->verbose > 0, TW_N0_VERBOSE) | BITS(n->has_params, TW_N0_PARAMS) |
-                      BITS(1u, TW_N0_NO_MEMREQ) | BITS(x->push_format, TW_N0_PUSH_FORMAT) |
-                      BITS((uint32_t)x->same_rate, TW_N0_SAME_RATE));
-    g_out_word(o, BITS(n->rx, TW_N1_RX) | BITS(n->tx, TW_N1_TX) | BITS(x->n_mem, TW_N1_BLOCKS) |
-                      BITS(script, TW_N1_SCRIPT) | BITS(n->preset, TW_N1_PRESET) | BITS(4u, TW_N1_RERUNS));
+    g_out_word(o, BITS(n->compact ? n->entry : n->manifest_index, TW_N0_ENTRY) | BITS(n->compact, TW_N0_COMPACT) |
+                      BITS(n->proc, TW_N0_PROC) | BITS((uint32_t)(n->arch != 0 ? n->arch : x->arch), TW_N0_ARCH) |
+                      BITS(n->rtos, TW_N0_RTOS) | BITS(n->verbose > 0, TW_N0_VERBOSE) |
+                      BITS(n->has_params, TW_N0_PARAMS) | BITS(!n->compact, TW_N0_NO_MEMREQ) |
+                      BITS(x->push_format, TW_N0_PUSH_FORMAT) | BITS((uint32_t)x->same_rate, TW_N0_SAME_RATE));
+    g_out_word(o, BITS(n->rx, TW_N1_RX) | BITS(n->tx, TW_N1_TX) | BITS(n->compact ? 0u : x->n_mem, TW_N1_BLOCKS) |
+                      BITS(n->compact, TW_N1_DYNAMIC) | BITS(script, TW_N1_SCRIPT) | BITS(n->preset, TW_N1_PRESET) |
+                      BITS(4u, TW_N1_RERUNS));
+    if (n->compact) {
+        return;
+    }
     g_out_word(o, g_node_hash(x));
     g_out_word(o, BITS((uint32_t)x->version, TW_N3_VERSION) | BITS(n->trace, TW_N3_TRACE) |
                       BITS((uint32_t)n->meta, TW_N3_META));
@@ -133,7 +137,7 @@ static void node(g_out_t *o, const g_model_t *m, const g_node_t *n)
     for (unsigned i = 0; !wide(m) && i < arcs; i += 2) {
         g_out_word(o, node_arc(m, n, i) | (i + 1 < arcs ? node_arc(m, n, i + 1) << 16 : 0));
     }
-    for (unsigned i = 0; i < x->n_mem; i++) {
+    for (unsigned i = 0; !n->compact && i < x->n_mem; i++) {
         const tw_node_mem_manifest_t *b = &x->mem[i];
         const bool copied = (n->copied >> i & 1u) != 0;
         g_out_word(o, BITS(n->block_vid[i], TW_NB_VID) | BITS(b->speed, TW_NB_SPEED) | BITS(b->type, TW_NB_TYPE) |
@@ -327,6 +331,7 @@ static void header(g_out_t *o, const g_model_t *m, uint32_t sequence)
         [TW_W_PROCESSORS] = c->processors,
         [TW_W_SERVICES] = m->services,
         [TW_W_PLATFORM] = m->platform->id,
+        [TW_W_CATALOGUE] = m->catalogue,
         [TW_W_COUNTS] = BITS(m->n_nodes, TW_W12_NODES) | BITS(m->n_arcs, TW_W12_ARCS),
         [TW_W_COUNTS2] = BITS(m->n_formats, TW_W13_FORMATS) | BITS(m->n_ios, TW_W13_IOS) |
                          BITS(m->n_scripts, TW_W13_SCRIPTS) | BITS(m->n_banks, TW_W13_BANKS),

@@ -83,7 +83,7 @@ void g_out_meta(g_out_t *o, g_model_t *m)
     uint32_t count = 0;
     for (uint32_t i = 0; i < m->n_nodes; i++) {
         g_node_t *n = &m->nodes[m->order[i]];
-        n->meta = (uint8_t)(table_of(m, n, &t) ? enter(tables, &count, &t) : 0);
+        n->meta = (uint8_t)(!n->compact && table_of(m, n, &t) ? enter(tables, &count, &t) : 0);
     }
     if (count == 0) {
         return;

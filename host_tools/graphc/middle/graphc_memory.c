@@ -251,6 +251,12 @@ static uint64_t next_fixed(const mem_region_t *r, uint64_t bytes, uint32_t align
     return at;
 }
 
+void mem_behind(mem_region_t *r)
+{
+    const uint64_t top = r->islands_top > r->base ? r->islands_top - r->base : 0;
+    r->fixed = top > r->fixed ? top : r->fixed;
+}
+
 uint32_t mem_fixed(mem_region_t *r, const g_pos_t *pos, uint64_t bytes, uint32_t align)
 {
     const uint64_t at = next_fixed(r, bytes, align, &r->island);

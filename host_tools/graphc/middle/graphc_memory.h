@@ -58,6 +58,8 @@ mem_region_t *mem_region(mem_t *p, const g_pos_t *pos, uint8_t vid);
 bool mem_place(mem_t *p, const mem_span_t *span, uint32_t align);
 /** All places of the text are known: sorted, checked against one another. @return false after an error */
 bool mem_settle(mem_t *p);
+/** What comes from now on lies behind all that was placed and planned so far. */
+void mem_behind(mem_region_t *r);
 /** Bytes for good. @return offset from the bank's start */
 uint32_t mem_fixed(mem_region_t *r, const g_pos_t *pos, uint64_t bytes, uint32_t align);
 /** The same bytes in two banks, at one offset. */

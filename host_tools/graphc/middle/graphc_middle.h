@@ -42,6 +42,8 @@ uint32_t g_arc_step(const g_model_t *m, const g_arc_t *a);
 
 /* graphc_share.c: nodes that work in place */
 /** Arc whose buffer a transmit arc may share by the node's manifest, G_NONE none. */
+/** Choose the nodes whose records are compact, when that is asked for; before memory is planned. */
+void g_choose_compact(g_model_t *m);
 uint32_t g_in_place(const g_model_t *m, const g_node_t *n, uint32_t slot);
 /** Sizes are known: set shared of arcs that use the buffer of another. */
 void g_share_arcs(g_model_t *m);

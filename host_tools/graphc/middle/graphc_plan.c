@@ -105,15 +105,25 @@ uint32_t g_arc_step(const g_model_t *m, const g_arc_t *arc)
     return step;
 }
 
+/* A ring has one byte less than its size, and with whole frames nothing in it ever moves. */
+static double ring_bytes(const g_model_t *m, const g_arc_t *a)
+{
+    return a->ring == 2 ? fmax(m->formats[a->from.format].frame_bytes, m->formats[a->to.format].frame_bytes) : 0;
+}
+
 /* The smallest buffer in which frames of both sizes never block one another: with less, the producer would find no
- * room for its frame beside what is too little for the consumer's. One frame where all of it moves at once. Crumbs ask
- * for parts of the buffer, at most a half at each end: two frames keep them apart. A ring has one byte less, and with
- * whole frames nothing in it ever moves. */
-static double least_bytes(const g_model_t *m, const g_arc_t *a)
+ * room for its frame beside what is too little for the consumer's. One frame where all of it moves at once. */
+static double flow_bytes(const g_model_t *m, const g_arc_t *a)
 {
     const double from = m->formats[a->from.format].frame_bytes, to = m->formats[a->to.format].frame_bytes;
-    const double flows = from + to - g_arc_step(m, a), two = a->crumbs ? 2 * fmax(from, to) : 0;
-    return fmax(flows, two) + (a->ring == 2 ? fmax(from, to) : 0);
+    return from + to - g_arc_step(m, a) + ring_bytes(m, a);
+}
+
+/* Crumbs ask for parts of the whole buffer, delay included, at most a half at each end: two frames keep them apart. */
+static double crumb_bytes(const g_model_t *m, const g_arc_t *a)
+{
+    const double from = m->formats[a->from.format].frame_bytes, to = m->formats[a->to.format].frame_bytes;
+    return a->crumbs ? 2 * fmax(from, to) + ring_bytes(m, a) : 0;
 }
 
 static double duration_of(const g_format_t *f)
@@ -141,14 +151,14 @@ static void size_arc(g_model_t *m, g_arc_t *a)
 {
     const uint32_t from = m->formats[a->from.format].frame_bytes, to = m->formats[a->to.format].frame_bytes;
     const uint32_t frame = tw_max_u32(from, to);
-    const double flows = least_bytes(m, a);
+    const double flows = flow_bytes(m, a), crumbs = crumb_bytes(m, a), waits = input_waits(m, a);
     const double size = ceil(a->jitter * frame), fill = (double)a->delay * from;
-    const double bytes = fmax(size, flows + input_waits(m, a)) + fill;
+    const double bytes = fmax(fmax(size, flows + waits) + fill, crumbs + waits);
     if (bytes > 4e9 || fill > G_PARAMS_MAX) {
         g_error(m, &a->pos, "arc buffer of %g bytes", bytes);
         return;
     }
-    const uint32_t least = tw_round_up((uint32_t)fmax(flows, fmax(frame, fill)), 4);
+    const uint32_t least = tw_round_up((uint32_t)fmax(fmax(flows, crumbs), fmax(frame, fill)), 4);
     if (a->sized && a->bytes < least) {
         g_error(m, &a->pos, "arc_map_at: a buffer of %u bytes, it needs %u", a->bytes, least);
     }
@@ -526,7 +536,7 @@ static void plan_plain(plan_t *p, uint32_t node)
             n->block_vid[i] = 255; /* nowhere yet */
         }
     }
-    for (unsigned i = 0; i < n->manifest->n_mem; i++) {
+    for (unsigned i = 0; !n->compact && i < n->manifest->n_mem; i++) {
         check_copy(p->m, n, i);
         if (!is_placed(n, i) && (!asks(n, i) || is_copied(n, i))) {
             put_block(p, node, i, n->vid[i]);
@@ -545,7 +555,7 @@ static void plan_asked(plan_t *p)
             for (unsigned i = 0; i < n->manifest->n_mem; i++) {
                 const tw_node_mem_manifest_t *x = &n->manifest->mem[i];
                 const int when = x->type == KEPT ? 0 : x->prog != 0 ? 1 : x->speed == CRITICAL ? 2 : 3;
-                if (n->block_vid[i] == 255 && asks(n, i) && when == round) {
+                if (n->block_vid[i] == 255 && !n->compact && asks(n, i) && when == round) {
                     put_where_asked(p, node, i);
                 }
             }
@@ -583,6 +593,24 @@ static void plan_arc(plan_t *p, g_arc_t *a)
     }
 }
 
+/* Room for nodes that ask at load, behind all else of the default bank's static bytes, in the order they are asked. */
+static void plan_compact(plan_t *p)
+{
+    g_model_t *m = p->m;
+    mem_region_t *r = m->catalogue != 0 ? mem_region(&p->mem, &m->nodes[0].pos, 0) : NULL;
+    if (r == NULL) {
+        return;
+    }
+    mem_behind(r);
+    for (uint32_t k = 0; k < m->n_nodes; k++) {
+        g_node_t *n = &m->nodes[m->order[k]];
+        for (unsigned i = 0; n->compact && i < n->manifest->n_mem; i++) {
+            n->block_at[i] = mem_fixed(r, &n->pos, n->block_bytes[i], block_align(&n->manifest->mem[i]));
+            n->block_vid[i] = n->block_home[i] = r->bank->vid;
+        }
+    }
+}
+
 static void plan_memory(plan_t *p)
 {
     g_model_t *m = p->m;
@@ -600,6 +628,7 @@ static void plan_memory(plan_t *p)
         }
     }
     plan_asked(p);
+    plan_compact(p);
 }
 
 /* Where the buffer is that they share. */
@@ -621,7 +650,7 @@ static void move_scratch(plan_t *p, uint32_t node)
     g_node_t *n = &p->m->nodes[node];
     for (unsigned i = 0; i < n->manifest->n_mem; i++) {
         const uint8_t of = p->mem.of_vid[p->vid[node][i]];
-        if (!is_placed(n, i) && is_scratch(p, n, i) && of != 0) {
+        if (!is_placed(n, i) && !n->compact && is_scratch(p, n, i) && of != 0) {
             n->block_at[i] += (uint32_t)p->mem.regions[of - 1].thread_base[thread_of(p->m, n)];
         }
     }
@@ -645,6 +674,7 @@ static void plan_all(plan_t *p)
 {
     g_model_t *m = p->m;
     const unsigned errors = m->diags->errors;
+    g_choose_compact(m);
     for (uint32_t i = 0; i < m->n_nodes; i++) {
         size_blocks(m, &m->nodes[m->order[i]]);
     }
