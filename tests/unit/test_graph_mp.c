@@ -93,7 +93,7 @@ static void load(side_t *s, uint32_t bytes, tw_crew_t *crew)
  * apart, as the compiler places it where several processors may run a node: the builder lays it over. */
 static uint32_t tree(uint32_t *seed, uint32_t least, bool pinned)
 {
-    const rg_kind_t kind = {.nodes = RG_NODES_MAX, .least = least, .sizes = 1, .apart = true};
+    const rg_kind_t kind = {.nodes = RG_NODES_MAX, .least = least, .sizes = 1, .apart = true, .scripts = true};
     const uint32_t bytes = rg_make(&ib, img, sizeof img, &kind, seed);
     tw_put_le32(img + 4 * TW_W_PROCESSORS, 0xFF);
     for (uint32_t i = 0; i < ib.n_nodes && pinned; i++) {
