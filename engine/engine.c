@@ -273,10 +273,11 @@ static void apply_timed(tw_engine_t *e)
         at += c->bytes;
     }
     const cmd_t all = {.token = t->token, .room = t->room};
-    if (t->token != 0) {
+    /* before the answer: who hears it may hand over the next group at once */
+    atomic_store_explicit(&t->state, TIMED_IDLE, memory_order_release);
+    if (all.token != 0) {
         reply_send(e, reply_begin(e, &all, refused, 0));
     }
-    atomic_store_explicit(&t->state, TIMED_IDLE, memory_order_release);
 }
 
 static bool running(tw_engine_t *e)
