@@ -6,7 +6,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-TARGET_TOOLS="gcc-arm-none-eabi qemu-system-arm"
+TARGET_TOOLS="gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm"
 BUILD="gcc libc6-dev make dpkg-dev xz-utils nanopb protobuf-compiler python3 python3-protobuf libmbedtls-dev libjansson-dev"
 RUN="$BUILD alsa-utils python3-numpy graphviz"
 TEST="$RUN $TARGET_TOOLS python3-scipy python3-pytest libcmocka-dev clang libclang-rt-14-dev clang-format cppcheck zsh"
