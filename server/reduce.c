@@ -11,26 +11,6 @@
 #include "engine/base/fixed.h"
 #include "server/server_priv.h"
 
-bool tw_reduce_knows(uint32_t raw)
-{
-    switch (raw) {
-    case TW_RAW_S8:
-    case TW_RAW_U8:
-    case TW_RAW_Q7:
-    case TW_RAW_S16:
-    case TW_RAW_U16:
-    case TW_RAW_Q15:
-    case TW_RAW_S32:
-    case TW_RAW_U32:
-    case TW_RAW_Q31:
-    case TW_RAW_FP32:
-    case TW_RAW_FP64:
-        return true;
-    default:
-        return false;
-    }
-}
-
 double tw_sample_value(uint32_t raw, const uint8_t *p)
 {
     switch (raw) {

@@ -541,8 +541,7 @@ void tw_doubles_graph_changed(tw_server_t *s);
 void tw_doubles_session_gone(tw_server_t *s, const tw_session_t *ses);
 
 /* reduce.c */
-bool tw_reduce_knows(uint32_t raw);
-/** One sample as a number; 0 for types tw_reduce_knows() does not know. */
+/** One sample as a number; 0 for types tw_raw_sampled() does not know. */
 double tw_sample_value(uint32_t raw, const uint8_t *p);
 void tw_reduce_reset(tw_sub_t *sub);
 /** Bytes one frame may add to the block. */

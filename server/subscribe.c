@@ -38,7 +38,7 @@ static uint32_t block_limit(const tw_server_t *s, const tw_peer_t *p, uint32_t w
 
 static tw_err_t check_shape(const tw_sub_t *sub, tw_text_t *t)
 {
-    if (sub->mode != tunewire_v1_SubReq_Mode_RAW && !tw_reduce_knows(sub->fmt.raw)) {
+    if (sub->mode != tunewire_v1_SubReq_Mode_RAW && !tw_raw_sampled(sub->fmt.raw)) {
         tw_text_str(t, "only RAW for samples of type ");
         const char *name = tw_raw_name(sub->fmt.raw);
         tw_text_str(t, name != NULL ? name : "?");

@@ -4,26 +4,7 @@
 #include "engine/base/fixed.h"
 #include "engine/base/formats.h"
 
-bool tw_capture_knows(uint32_t raw)
-{
-    switch (raw) {
-    case TW_RAW_S8:
-    case TW_RAW_U8:
-    case TW_RAW_Q7:
-    case TW_RAW_S16:
-    case TW_RAW_U16:
-    case TW_RAW_Q15:
-    case TW_RAW_S32:
-    case TW_RAW_U32:
-    case TW_RAW_Q31:
-    case TW_RAW_FP32:
-    case TW_RAW_FP64:
-        return true;
-    default:
-        return false;
-    }
-}
-
+/* The scale of all nodes (docs/NODES.md): signed -1..1, unsigned 0..1. */
 static float fraction(uint32_t raw, const uint8_t *p)
 {
     double d;
@@ -33,17 +14,17 @@ static float fraction(uint32_t raw, const uint8_t *p)
     case TW_RAW_Q7:
         return (float)(int8_t)p[0] / 128.0f;
     case TW_RAW_U8:
-        return (float)p[0] / 128.0f;
+        return (float)p[0] / 256.0f;
     case TW_RAW_S16:
     case TW_RAW_Q15:
         return (float)(int16_t)tw_get_le16(p) / 32768.0f;
     case TW_RAW_U16:
-        return (float)tw_get_le16(p) / 32768.0f;
+        return (float)tw_get_le16(p) / 65536.0f;
     case TW_RAW_S32:
     case TW_RAW_Q31:
         return (float)(int32_t)tw_get_le32(p) / 2147483648.0f;
     case TW_RAW_U32:
-        return (float)tw_get_le32(p) / 2147483648.0f;
+        return (float)tw_get_le32(p) / 4294967296.0f;
     case TW_RAW_FP32:
         return tw_get_f32(p);
     case TW_RAW_FP64:
@@ -96,7 +77,7 @@ static tw_err_t check(const tw_capture_cfg_t *cfg)
     }
     const uint32_t bits = tw_raw_bits(cfg->raw);
     const bool values = cfg->cause == TW_CAUSE_LEVEL || cfg->points != TW_POINTS_RAW;
-    if (bits == 0 || bits % 8 != 0 || (values && !tw_capture_knows(cfg->raw))) {
+    if (bits == 0 || bits % 8 != 0 || (values && !tw_raw_sampled(cfg->raw))) {
         return TW_E_UNSUPPORTED;
     }
     const bool window = cfg->edge == TW_EDGE_ENTER || cfg->edge == TW_EDGE_LEAVE;

@@ -56,7 +56,7 @@ typedef struct tw_capture_cfg {
     uint8_t channels;   /* 1..32 */
     bool blocks;        /* each frame holds channel after channel */
     uint32_t samples;   /* of a frame, per channel */
-    float scale, shift; /* value in the unit = sample as -1..1 * scale + shift; scale 0 counts as 1 */
+    float scale, shift; /* value in the unit = sample as -1..1 (unsigned 0..1) * scale + shift; scale 0 counts as 1 */
     /* the request */
     uint8_t mode, cause, edge, points;
     uint8_t channel;   /* that a level is looked for in */
@@ -135,5 +135,3 @@ const tw_capture_seg_t *tw_capture_read(tw_capture_t *c);
 void tw_capture_free(tw_capture_t *c);
 /** Reader: points [at, at + n) of a capture into `out`, as far as it has them. @return bytes */
 uint32_t tw_capture_copy(const tw_capture_t *c, const tw_capture_seg_t *s, uint32_t at, uint32_t n, uint8_t *out);
-/** True when samples of this type have a value. */
-bool tw_capture_knows(uint32_t raw);

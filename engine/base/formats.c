@@ -186,3 +186,23 @@ int tw_motion_find(const char *text, size_t n)
     const int at = find(motions, TW_COUNT(motions), text, n);
     return at < 0 ? -1 : at + 1;
 }
+
+bool tw_raw_sampled(uint32_t raw)
+{
+    switch (raw) {
+    case TW_RAW_S8:
+    case TW_RAW_U8:
+    case TW_RAW_Q7:
+    case TW_RAW_S16:
+    case TW_RAW_U16:
+    case TW_RAW_Q15:
+    case TW_RAW_S32:
+    case TW_RAW_U32:
+    case TW_RAW_Q31:
+    case TW_RAW_FP32:
+    case TW_RAW_FP64:
+        return true;
+    default:
+        return false;
+    }
+}

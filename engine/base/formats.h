@@ -52,3 +52,6 @@ int tw_channel_find(const char *text, size_t n);
 const char *tw_motion_text(uint32_t code);
 /** Code of such a text, or -1. */
 int tw_motion_find(const char *text, size_t n);
+
+/** Samples of this type can be measured one by one: probes and reduced subscriptions. */
+bool tw_raw_sampled(uint32_t raw);

@@ -78,6 +78,23 @@ static void a_rising_edge_is_found_at_its_sample_with_what_came_before(void **st
     assert_int_equal(cap.state, TW_CAPTURE_DONE);
 }
 
+static void unsigned_samples_count_from_0_to_1(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        stream[i] = (int16_t)(uint16_t)(32768u + (uint16_t)(i * 16)); /* 0.5 and rising */
+    }
+    tw_capture_cfg_t q = basic();
+    q.raw = TW_RAW_U16;
+    q.cause = TW_CAUSE_LEVEL;
+    q.low = (32768.0f + 40 * 16 - 8) / 65536;
+    arm(&q);
+    feed(0, 0, 100);
+    const tw_capture_seg_t *s = tw_capture_read(&cap);
+    assert_non_null(s);
+    assert_int_equal(s->sample, 40);
+}
+
 static void hysteresis_keeps_noise_at_the_level_from_firing_twice(void **state)
 {
     (void)state;
@@ -406,6 +423,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rising_edge_is_found_at_its_sample_with_what_came_before),
+        cmocka_unit_test(unsigned_samples_count_from_0_to_1),
         cmocka_unit_test(hysteresis_keeps_noise_at_the_level_from_firing_twice),
         cmocka_unit_test(windows_fire_on_entering_and_on_leaving),
         cmocka_unit_test(a_magnitude_fires_on_either_sign),
