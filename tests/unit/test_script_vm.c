@@ -19,6 +19,7 @@ static tw_script_ctx_t ctx;
 
 static struct {
     unsigned syscalls, apps, breaks;
+    bool hold; /* at brk */
     uint32_t k;
     int64_t popped;
     bool window;
@@ -58,11 +59,12 @@ static const tw_script_t *on_script(void *c, uint32_t k)
     return world.script;
 }
 
-static void on_brk(void *c, uint32_t k, tw_script_ctx_t *s)
+static bool on_brk(void *c, uint32_t k, tw_script_ctx_t *s)
 {
     (void)c;
     (void)s;
     world.breaks += k;
+    return world.hold;
 }
 
 static const tw_script_host_t host = {.syscall = on_syscall, .callapp = on_app, .script = on_script, .brk = on_brk};
@@ -860,6 +862,66 @@ static void accepted_programs_never_fail_but_by_budget_or_window(void **state)
     assert_true(completed > 5000);
 }
 
+/* The same call in portions, with a memory of its own. @return how it ended */
+static tw_err_t run_in_portions(const image_t *im, tw_script_ctx_t *c, uint8_t mem[24], uint32_t portion)
+{
+    tw_script_t s = im->s;
+    tw_err_t err = TW_E_SCR_HELD;
+    s.mem = mem;
+    tw_script_begin(c, &s, &host, NULL, 0, true, 300);
+    while (err == TW_E_SCR_HELD) {
+        const uint32_t before = c->used;
+        err = tw_script_go(c, portion);
+        assert_true(portion == 0 || c->used <= before + portion);
+    }
+    assert_int_equal(tw_script_go(c, 0), err); /* what ended stays ended */
+    return err;
+}
+
+static void a_call_in_portions_ends_as_one_without(void **state)
+{
+    (void)state;
+    static image_t im;
+    static tw_script_ctx_t parts;
+    uint64_t seed = 77;
+    memset(&world, 0, sizeof world);
+    for (unsigned i = 0; i < 100000; i++) {
+        uint8_t mem[2][24] = {{0}};
+        tw_fault_t f;
+        random_program(&im, &seed);
+        im.s.mem_bytes = 24;
+        if (tw_script_verify(&im.s, false, NULL, &f) != TW_OK) {
+            continue;
+        }
+        const tw_err_t err = run_in_portions(&im, &ctx, mem[0], 0);
+        assert_int_equal(run_in_portions(&im, &parts, mem[1], 1 + i % 3), err);
+        assert_int_equal(parts.used, ctx.used);
+        assert_int_equal(parts.sp, ctx.sp);
+        assert_int_equal(parts.flag, ctx.flag);
+        assert_memory_equal(parts.r, ctx.r, sizeof ctx.r);
+        assert_memory_equal(parts.rt, ctx.rt, sizeof ctx.rt);
+        assert_memory_equal(parts.stack, ctx.stack, ctx.sp * sizeof ctx.stack[0]);
+        assert_memory_equal(mem[0], mem[1], sizeof mem[0]);
+    }
+}
+
+static void brk_holds_when_the_debugger_says_so(void **state)
+{
+    (void)state;
+    static image_t im;
+    build(&im, "movi int32 r1 1\nbrk 3\ninc r1\nret\n");
+    must_verify(&im.s);
+    memset(&world, 0, sizeof world);
+    world.hold = true;
+    tw_script_begin(&ctx, &im.s, &host, NULL, 0, true, 0);
+    assert_int_equal(tw_script_go(&ctx, 0), TW_E_SCR_HELD);
+    assert_int_equal(world.breaks, 3);
+    assert_int_equal(ctx.pc, 8); /* the inc */
+    assert_int_equal(tw_script_reg_int(&ctx, 1), 1);
+    assert_int_equal(tw_script_go(&ctx, 0), TW_OK);
+    assert_int_equal(tw_script_reg_int(&ctx, 1), 2);
+}
+
 static void even_unverified_bytes_only_fail(void **state)
 {
     (void)state;
@@ -911,6 +973,8 @@ int main(void)
         cmocka_unit_test(a_chain_of_scripts_ends_at_the_return_depth),
         cmocka_unit_test(an_index_given_serves_like_one_built),
         cmocka_unit_test_setup(accepted_programs_never_fail_but_by_budget_or_window, no_script),
+        cmocka_unit_test_setup(a_call_in_portions_ends_as_one_without, no_script),
+        cmocka_unit_test_setup(brk_holds_when_the_debugger_says_so, no_script),
         cmocka_unit_test_setup(even_unverified_bytes_only_fail, no_script),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
