@@ -52,6 +52,7 @@ typedef struct tw_graph_image {
 /** What a graph needs from around it; outlives it. */
 typedef struct tw_graph_env {
     const tw_port_t *port;
+    const tw_port_t *ack_port; /* the clock acknowledgements are stamped by, maybe in an interrupt; NULL: `port` */
     const tw_board_t *board;
     tw_graph_host_t host;
     const tw_infer_t *infer; /* networks, NULL none */
@@ -136,6 +137,8 @@ typedef struct tw_graph_driver {
     uint32_t flight;        /* bytes START gave that are not acknowledged yet */
     uint32_t wait, backoff; /* scans until a START is tried again */
     uint32_t done;          /* bytes of the frame under way */
+    uint32_t looks, heard;  /* for acknowledgements in this block; those that were seen so far */
+    uint32_t heard_to;      /* where the bytes of the next one are in `buffer`, counted as `unstaged` */
     bool opened, ongoing, skip, servant;
 } tw_graph_driver_t;
 /** Loads of nodes are told over this many blocks. In one of them every run is timed: to look at the counter costs as
