@@ -85,6 +85,7 @@ typedef struct tw_graph_node {
     uint8_t flow;       /* bit tw_flow_t: control nodes ask it, see graph_control.c */
     bool failed;        /* its first error was told */
     uint8_t places;     /* of its memory blocks that are in tw_graph_t.places, */
+    uint8_t preset;     /* of its last RESET: the image's, or one set since */
     uint32_t place;     /* from here on */
     tw_gauge_t touched; /* a script of this graph has set a parameter of it, or RESET it */
     tw_gauge_t errors;
