@@ -167,6 +167,11 @@ tw_err_t tw_script_run(const tw_script_t *s, const tw_script_host_t *host, tw_sc
 /* for system calls */
 int64_t tw_script_reg_int(const tw_script_ctx_t *c, unsigned reg);
 void tw_script_set_int(tw_script_ctx_t *c, unsigned reg, tw_stype_t type, int64_t v);
+/** The same as a real number, fp64. An integer beyond 2^53 is rounded. */
+double tw_script_reg_real(const tw_script_ctx_t *c, unsigned reg);
+void tw_script_set_real(tw_script_ctx_t *c, unsigned reg, tw_stype_t type, double v);
+/** Memory image of the value, zero-extended. */
+uint64_t tw_script_reg_bits(const tw_script_ctx_t *c, unsigned reg);
 /** Pop an integer for an implicit s0 operand. @return false: stack empty. */
 bool tw_script_pop_int(tw_script_ctx_t *c, int64_t *v);
 /** Window of pointer `ptr` from its present element: NULL when unset or out of bounds. */
