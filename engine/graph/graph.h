@@ -22,7 +22,7 @@ enum {
     TW_GEV_NODE_ERROR = 4,
     TW_GEV_FLOW = 5,
     TW_GEV_IO = 6,
-    TW_GEV_APP = 7,
+    TW_GEV_APP = 7, /* 8 and on: of traces alone, graph_debug.h */
 };
 
 typedef struct tw_graph_event {
@@ -249,6 +249,9 @@ typedef struct tw_graph {
     tw_script_ctx_t *script_ctx;
     uint8_t *script_scratch; /* memory scripts share; NULL when none does */
     tw_script_host_t script_host;
+#if TW_SCRIPT_DEBUG
+    struct tw_graph_debug *debug; /* graph_debug.h; NULL: nobody debugs or traces */
+#endif
     double period_s; /* of a block */
     uint64_t tick, now_us;
     tw_fault_t node_fault; /* first node that failed, and how */

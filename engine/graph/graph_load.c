@@ -4,6 +4,7 @@
  * The image was verified, so only memory can be missing.
  */
 #include "engine/graph/graph_carry.h"
+#include "engine/graph/graph_debug.h"
 #include "engine/graph/graph_priv.h"
 #include "engine/graph/graph_state.h"
 #include "engine/node/kernels.h"
@@ -643,6 +644,7 @@ void tw_graph_restart(tw_graph_t *g, uint8_t *scratch, uint32_t value_bytes)
 void tw_graph_reset(tw_graph_t *g, bool warm)
 {
     control_reset(g);
+    debug_gone(g, 0, true, TW_STOP_RESET);
     g->use_case = warm ? g->use_case : 0;
     driver_reset(g);
     task_reset(g);
