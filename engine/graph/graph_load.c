@@ -4,6 +4,7 @@
  * The image was verified, so only memory can be missing.
  */
 #include "engine/graph/graph_carry.h"
+#include "engine/graph/graph_debug.h"
 #include "engine/graph/graph_priv.h"
 #include "engine/graph/graph_state.h"
 #include "engine/node/kernels.h"
@@ -582,6 +583,9 @@ static void clear_backups(tw_graph_t *g, const tw_graph_node_t *n)
     }
 }
 
+/* A preset chosen since the load may mean more than values of parameters: it stays until the graph is RESET. */
+enum { PRESET_OF_IMAGE = -1, PRESET_AS_IT_IS = -2 };
+
 static void reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm, uint32_t goes_on)
 {
     tw_graph_node_t *n = &g->nodes[node];
@@ -590,14 +594,14 @@ static void reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm, uint
     }
     const tw_img_node_parts_t p = tw_img_node_parts(g->env.image.nodes, n->record);
     const uint32_t image_preset = tw_bits(tw_img_word(g->env.image.nodes, n->record, 1), TW_N1_PRESET);
+    n->preset = (uint8_t)(preset >= 0 ? (uint32_t)preset : preset == PRESET_OF_IMAGE ? image_preset : n->preset);
     tw_node_reset_t r;
     fill_reset(g, n, &p, &r);
     n->inst = r.mem[0];
     tw_graph_bind(g, node);
     tw_xdm_t data = {.ptr = &r, .bytes = sizeof r};
     const uint32_t cmd = TW_CMD_RESET | tw_put_bits(warm, TW_LO(TW_CMD_WARM)) | n->command |
-                         tw_put_bits(goes_on, TW_LO(TW_CMD_TAG)) |
-                         tw_put_bits(preset < 0 ? image_preset : (uint32_t)preset, TW_LO(TW_CMD_PRESET));
+                         tw_put_bits(goes_on, TW_LO(TW_CMD_TAG)) | tw_put_bits(n->preset, TW_LO(TW_CMD_PRESET));
     uint32_t state = 0;
     const uint32_t caller = g->current;
     g->current = node;
@@ -605,7 +609,7 @@ static void reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm, uint
     g->current = caller;
     if (err != 0) {
         node_error(g, node, err);
-    } else if (preset < 0) {
+    } else if (preset < 0 && n->preset == image_preset) {
         boot_params(g, n, &p);
     }
 }
@@ -618,7 +622,7 @@ void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
 #if !TW_SMALL
 void graph_reset_carried(tw_graph_t *g, uint32_t node, bool goes_on)
 {
-    reset_node(g, node, -1, true, goes_on ? TW_RESET_GOES_ON : 0);
+    reset_node(g, node, PRESET_AS_IT_IS, true, goes_on ? TW_RESET_GOES_ON : 0);
 }
 #endif
 
@@ -629,7 +633,7 @@ void tw_graph_restart(tw_graph_t *g, uint8_t *scratch, uint32_t value_bytes)
     }
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         const uint32_t saved = tw_graph_save_params(g, i, scratch);
-        tw_graph_reset_node(g, i, -1, false);
+        reset_node(g, i, PRESET_AS_IT_IS, false, 0);
         tw_graph_restore_params(g, i, scratch, saved, scratch + value_bytes);
     }
 }
@@ -637,6 +641,7 @@ void tw_graph_restart(tw_graph_t *g, uint8_t *scratch, uint32_t value_bytes)
 void tw_graph_reset(tw_graph_t *g, bool warm)
 {
     control_reset(g);
+    debug_gone(g, 0, true, TW_STOP_RESET);
     g->use_case = warm ? g->use_case : 0;
     driver_reset(g);
     task_reset(g);

@@ -249,4 +249,25 @@ void mp_drop(tw_graph_t *g, uint32_t pos, bool release);
 /** `code` runs from the next call on; code and literals must stay where they are. */
 void script_install(tw_graph_script_t *s, const tw_script_t *code);
 void script_init(tw_graph_t *g);
+/** A script failed: it is disabled, counted and told about. */
+void script_isolate(tw_graph_t *g, uint32_t script, tw_err_t err, uint32_t pc);
+
+/* graph_debug.c: with a debugger or a trace */
+typedef struct tw_script_start {
+    const int64_t *args;
+    unsigned n_args;
+    bool flag;
+    uint32_t budget;
+} tw_script_start_t;
+/** A run of a script. @return also SCR_HELD: *ctx is the held call, or NULL: it was held before. */
+tw_err_t debug_call(tw_graph_t *g, uint32_t script, const tw_script_start_t *start, const tw_script_ctx_t **ctx);
+/** The script (or all) is not what it was; `why`: tw_debug_stop_t. */
+#if TW_SCRIPT_DEBUG
+void debug_gone(tw_graph_t *g, uint32_t script, bool all, unsigned why);
+#else
+static inline void debug_gone(tw_graph_t *g, uint32_t script, bool all, unsigned why)
+{
+    (void)g, (void)script, (void)all, (void)why;
+}
+#endif
 uint32_t script_call_node(void *ctx, uint32_t script, uint32_t phase);

@@ -79,7 +79,6 @@ static void give_back(tw_graph_t *g, const tw_shadow_t *s, lent_t own)
 static tw_err_t copy_instance(tw_graph_t *g, tw_shadow_t *s, uint32_t *used)
 {
     const tw_graph_node_t *n = &g->nodes[s->node];
-    const uint32_t preset = tw_bits(tw_img_word(g->env.image.nodes, n->record, 1), TW_N1_PRESET);
     tw_node_reset_t r;
     uint32_t at = 0, state = 0;
     node_memory(g, s->node, &r);
@@ -93,7 +92,7 @@ static tw_err_t copy_instance(tw_graph_t *g, tw_shadow_t *s, uint32_t *used)
     s->inst = r.mem[0];
     tw_xdm_t data = {.ptr = &r, .bytes = sizeof r};
     const uint32_t cmd =
-        TW_CMD_RESET | tw_put_bits(1, TW_LO(TW_CMD_WARM)) | tw_put_bits(preset, TW_LO(TW_CMD_PRESET)) | n->command;
+        TW_CMD_RESET | tw_put_bits(1, TW_LO(TW_CMD_WARM)) | tw_put_bits(n->preset, TW_LO(TW_CMD_PRESET)) | n->command;
     const uint32_t err = n->desc->run(cmd, s->inst, &data, &state);
     *used = at;
     return (tw_err_t)(-(int32_t)(err & 0xFFFFu));
