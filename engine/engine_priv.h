@@ -210,6 +210,9 @@ int engine_kept(const tw_engine_t *e);
 void engine_sync(tw_engine_t *e);
 /** True when the engine has applied every published swap, rollback, keep and unload. */
 bool engine_settled(tw_engine_t *e);
+/** Control: what the swap to `s` needs to know of both graphs, in the memory the new one left. @param blocks  of its
+ *  fade; errors as tw_engine_put_swap_to() */
+tw_err_t swap_plan(tw_engine_t *e, slot_t *s, const tw_swap_t *how, uint32_t *blocks, tw_fault_t *fault);
 /** Record at a queue position. */
 static inline cmd_t *cmd_at(tw_engine_t *e, uint32_t pos)
 {
