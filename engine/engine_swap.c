@@ -112,6 +112,7 @@ tw_err_t tw_engine_put_rollback(tw_engine_t *e, uint32_t token, uint32_t fade_us
     }
     const cmd_t c = {.op = OP_ROLLBACK, .token = token, .more = blocks};
     TW_TRY(engine_put(e, &c, NULL, on_token(token)));
+    io_accept_again(e, &to->graph);
     e->c.group_view = kept;
     e->c.group_generation++;
     return TW_OK;
@@ -261,6 +262,9 @@ static uint32_t swap(tw_engine_t *e, const cmd_t *c)
     }
     e->e.fading = blocks != 0;
     become(e, (int)c->a, old != NULL ? 1 - (int)c->a : NO_SLOT);
+    if (old != NULL && carry == TW_CARRY_PARAMS) {
+        io_carry(e, old);
+    }
     tw_gauge_set(&e->state, (c->b & OP_SWAP_START) != 0 ? TW_GRAPH_RUNNING : TW_GRAPH_STOPPED);
     if ((c->b & OP_SWAP_CONFIRM) != 0 && old != NULL) {
         e->e.armed = TW_WAITS_SWAP;
@@ -304,6 +308,7 @@ static uint32_t roll_back(tw_engine_t *e, uint32_t blocks, bool carry)
     }
     e->e.fading = blocks != 0;
     become(e, to, from);
+    io_back(e, &a->graph);
     return blocks;
 }
 

@@ -272,6 +272,58 @@ static void which_parameters_win_is_what_carry_says(void **state)
     }
 }
 
+static void set_io(uint32_t io, uint32_t word)
+{
+    const uint32_t words[3] = {word, 0, 0};
+    assert_int_equal(tw_engine_put_io(rig.engine, 0, io, words), TW_OK);
+    (void)tw_engine_publish(rig.engine);
+    run(1);
+}
+
+/* Settings of IO `io` of the graph, and those its driver was told last. */
+static void expect_io(const char *why, uint32_t io, uint32_t word, uint32_t told)
+{
+    tw_engine_io_t now;
+    assert_int_equal(tw_engine_io(rig.engine, io, &now), TW_OK);
+    if (now.settings[0] != word || rig.settings[now.hwid][0] != told) {
+        fail_msg("%s, IO %u: settings %u, told %u", why, (unsigned)io, (unsigned)now.settings[0],
+                 (unsigned)rig.settings[now.hwid][0]);
+    }
+}
+
+static void settings_changed_since_the_load_go_where_parameters_go(void **state)
+{
+    (void)state;
+    static const struct {
+        tw_carry_t carry;
+        uint32_t channels, word, told;
+        const char *why;
+    } rows[] = {
+        {TW_CARRY_PARAMS, 2, 7, 7, "what was set goes along"},
+        {TW_CARRY_STATE, 2, 0, 7, "settings are no state"},
+        {TW_CARRY_NONE, 2, 0, 7, "a new graph has its own"},
+        {TW_CARRY_PARAMS, 1, 0, 7, "another format is another IO"},
+    };
+    for (size_t i = 0; i < TW_COUNT(rows); i++) {
+        open_sound(TW_RAW_S16, 2);
+        rig_load(&rig, img[0], build(img[0], 0, 0, true));
+        run(2);
+        set_io(0, 7);
+        expect_io(rows[i].why, 0, 7, 7);
+        sound.channels = rows[i].channels;
+        prime(img[1], build(img[1], -6, 0, true));
+        swap_to(&(tw_swap_t){.start = true, .carry = rows[i].carry});
+        run(1);
+        expect_io(rows[i].why, 0, rows[i].word, rows[i].told);
+        expect_io(rows[i].why, 1, 0, 0);
+        set_io(0, 9);
+        assert_int_equal(roll_back(0), TW_OK); /* the old graph has what it had, and so has the driver */
+        run(1);
+        expect_io(rows[i].why, 0, 7, rows[i].channels == 2 ? 7 : 9);
+        rig_close(&rig);
+    }
+}
+
 static void a_rollback_takes_one_block(void **state)
 {
     (void)state;
@@ -564,6 +616,7 @@ int main(void)
         cmocka_unit_test(no_step_is_larger_than_the_sine_and_the_fade_allow),
         cmocka_unit_test(the_same_graph_goes_on_to_the_bit),
         cmocka_unit_test(which_parameters_win_is_what_carry_says),
+        cmocka_unit_test(settings_changed_since_the_load_go_where_parameters_go),
         cmocka_unit_test(a_rollback_takes_one_block),
         cmocka_unit_test(graphs_that_cannot_fade_are_told_apart),
         cmocka_unit_test(nan_takes_an_unconfirmed_swap_back),
