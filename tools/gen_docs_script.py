@@ -62,11 +62,20 @@ def opcodes():
 
 
 def syscalls():
-    yield "| k | name | pops | arguments |"
-    yield "|---|---|---|---|"
+    notes = {k: rest for k, *rest in rows("script_syscalls.def", "TW_SYSCALL_DOC")}
+    yield "| k | name | pops | arguments | result | status besides 0 | cost |"
+    yield "|---|---|---|---|---|---|---|"
     for k, _, name, pops, privileged, arguments in rows("script_syscalls.def", "TW_SYSCALL"):
         mark = " (privileged)" if privileged == "1" else ""
-        yield f"| {k} | `{name}`{mark} | {pops} | {cell(arguments)} |"
+        result, errors, cost = map(cell, notes[k])
+        yield f"| {k} | `{name}`{mark} | {pops} | {cell(arguments)} | {result} | {errors} | {cost} |"
+
+
+def compute():
+    yield "| r0 | name | takes | result |"
+    yield "|---|---|---|---|"
+    for number, _, name, form, meaning in rows("script_compute.def", "TW_COMPUTE"):
+        yield f"| {number} | `{name}` | {form} | {cell(meaning)} |"
 
 
 def types():
@@ -79,7 +88,7 @@ def types():
 def main():
     page = PAGE.read_text()
     fresh = page
-    for name, table in (("opcodes", opcodes), ("syscalls", syscalls), ("types", types)):
+    for name, table in (("opcodes", opcodes), ("syscalls", syscalls), ("compute", compute), ("types", types)):
         begin, end = f"<!-- BEGIN {name}: script_{name}.def -->", f"<!-- END {name} -->"
         if page.count(begin) != 1 or page.count(end) != 1:
             sys.exit(f"{PAGE}: markers of table '{name}' missing")

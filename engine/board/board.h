@@ -68,6 +68,13 @@ typedef struct tw_io_heard {
     bool aligned, in_place; /* they begin at a multiple of 4; they are in the buffer SET proposed */
 } tw_io_heard_t;
 
+/** Bytes a protected node may touch. */
+typedef struct tw_region {
+    void *at;
+    uint32_t bytes;
+    bool writes;
+} tw_region_t;
+
 typedef struct tw_board {
     void *ctx;
     uint32_t platform_id; /* CRC-32C of the canonical platform text; images carry it */
@@ -123,6 +130,12 @@ typedef struct tw_board {
     bool (*store)(void *ctx, const void *data, uint32_t bytes);
     /** What was kept last, before the power went; control thread. @return its bytes, at most `room`; 0 nothing */
     uint32_t (*restore)(void *ctx, void *data, uint32_t room);
+    /**
+     * Protection unit, for nodes that ask for it (isolate): until the call with n = 0 the calling thread may touch
+     * these regions only, beside its stack and what is read-only. One pair of calls around each run, never nested.
+     * NULL = there is none, and a graph with such a node is refused (IMG_SERVICE).
+     */
+    void (*isolate)(void *ctx, const tw_region_t *regions, uint32_t n);
     uint32_t processors; /* bit (procID - 1): there are instances that play it; 0 = TW_PROCESSOR alone */
 } tw_board_t;
 

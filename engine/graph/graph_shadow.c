@@ -54,12 +54,25 @@ tw_err_t tw_shadow_need(const tw_graph_t *g, uint32_t node, uint32_t *bytes)
 
 /* ---- begin and end --------------------------------------------------------------------- */
 
+typedef struct lent {
+    void *inst;
+    struct tw_graph_stage *stage;
+} lent_t;
+
 /* Parameter functions speak to the node's instance: let that be the shadow's for a moment. */
-static void *lend(tw_graph_t *g, tw_shadow_t *s)
+static lent_t lend(tw_graph_t *g, const tw_shadow_t *s)
 {
-    void *own = g->nodes[s->node].inst;
-    g->nodes[s->node].inst = s->inst;
+    tw_graph_node_t *n = &g->nodes[s->node];
+    const lent_t own = {n->inst, n->stage};
+    n->inst = s->inst;
+    n->stage = NULL;
     return own;
+}
+
+static void give_back(tw_graph_t *g, const tw_shadow_t *s, lent_t own)
+{
+    g->nodes[s->node].inst = own.inst;
+    g->nodes[s->node].stage = own.stage;
 }
 
 /* The blocks as they are, then a warm RESET: pointers between them are the shadow's, what the signal left stays. */
@@ -101,9 +114,9 @@ tw_err_t tw_shadow_start(tw_graph_t *g, tw_shadow_t *s)
     place_outputs(g, s, &at);
     const uint32_t room = up(tw_graph_params_bytes(&g->nodes[s->node]));
     const uint32_t bytes = tw_graph_save_params(g, s->node, s->mem + at);
-    void *own = lend(g, s);
+    const lent_t own = lend(g, s);
     tw_graph_restore_params(g, s->node, s->mem + at, bytes, s->mem + at + room);
-    g->nodes[s->node].inst = own;
+    give_back(g, s, own);
     memset(&s->sums, 0, sizeof s->sums);
     s->ran = false;
     s->next = g->shadows;
@@ -114,9 +127,9 @@ tw_err_t tw_shadow_start(tw_graph_t *g, tw_shadow_t *s)
 
 tw_err_t tw_shadow_set(tw_graph_t *g, tw_shadow_t *s, uint32_t tag, const uint8_t *value, uint32_t bytes)
 {
-    void *own = lend(g, s);
+    const lent_t own = lend(g, s);
     const tw_err_t err = tw_graph_set_param(g, s->node, tag, value, bytes);
-    g->nodes[s->node].inst = own;
+    give_back(g, s, own);
     return err;
 }
 

@@ -54,7 +54,8 @@ typedef struct tw_script {
 typedef union tw_sval {
     int64_t i;
     uint64_t u;
-    double f; /* FP16, FP32 and FP64 values are held as double */
+    float s;  /* FP16 and FP32 values are held as float: the half of `i` that it leaves has no meaning */
+    double f; /* FP64 */
 } tw_sval_t;
 
 /** Bytes of a script as it is stored: code, zeros to a multiple of 4 and literals where there are some. */
@@ -83,24 +84,57 @@ typedef struct tw_script_host {
     uint32_t (*callapp)(void *ctx, uint32_t k, tw_script_ctx_t *s);
     /** callscript k: give script k, or NULL. Verified before; depth is counted by the VM. */
     const tw_script_t *(*script)(void *ctx, uint32_t k);
-    /** brk k: tell a debugger; may be NULL. */
-    void (*brk)(void *ctx, uint32_t k, tw_script_ctx_t *s);
+    /** brk k: tell a debugger; may be NULL. @return true: stop after it, tw_script_go() answers SCR_HELD. */
+    bool (*brk)(void *ctx, uint32_t k, tw_script_ctx_t *s);
     bool privileged; /* `low` (7) allowed */
 } tw_script_host_t;
 
-/** Run-time context; the caller owns it, tw_script_run() sets it up afresh each call. */
+/** Where a routine or another script goes back to. */
+typedef struct tw_script_frame {
+    const tw_script_t *script;
+    const uint16_t *labels;
+    uint32_t next; /* byte offset */
+    uint16_t base;
+    bool callscript;
+} tw_script_frame_t;
+
+/**
+ * The whole state of the machine; the caller owns it, tw_script_begin() sets it up afresh each call. It holds
+ * pointers to the scripts that run: while it is held between two tw_script_go() they must stay as they are.
+ */
 struct tw_script_ctx {
-    tw_sval_t r[TW_SCRIPT_REGS];
-    uint8_t rt[TW_SCRIPT_REGS]; /* types */
+    union { /* registers and stack, one after the other: the machine finds both by one index */
+        struct {
+            tw_sval_t r[TW_SCRIPT_REGS];
+            tw_sval_t stack[TW_SCRIPT_STACK_MAX];
+        };
+        tw_sval_t v[TW_SCRIPT_REGS + TW_SCRIPT_STACK_MAX];
+    };
+    union { /* their types */
+        struct {
+            uint8_t rt[TW_SCRIPT_REGS];
+            uint8_t stack_t[TW_SCRIPT_STACK_MAX];
+        };
+        uint8_t t[TW_SCRIPT_REGS + TW_SCRIPT_STACK_MAX];
+    };
     tw_sptr_t p[TW_SCRIPT_PTRS];
-    tw_sval_t stack[TW_SCRIPT_STACK_MAX];
-    uint8_t stack_t[TW_SCRIPT_STACK_MAX];
     uint16_t sp, lc;
-    uint8_t flag;                      /* T */
-    uint8_t errors;                    /* bit 0 division by zero, bit 1 conversion */
-    uint32_t used;                     /* instructions executed by this call */
-    uint32_t pc;                       /* byte offset of the instruction being executed (fault place) */
-    uint16_t labels[TW_SCRIPT_LABELS]; /* of a script that brought none */
+    uint8_t flag;   /* T */
+    uint8_t errors; /* bit 0 division by zero, bit 1 conversion */
+    uint8_t depth;  /* return addresses: frames in use */
+    bool done, held;
+    uint32_t used; /* instructions executed by this call */
+    uint32_t pc;   /* byte offset of the instruction executed last (fault place); held: of the next one */
+    uint32_t next; /* byte offset of the next instruction */
+    uint32_t budget;
+    uint16_t base; /* stack entries below belong to the callers */
+    uint16_t s1;   /* place of code 15, fixed when the instruction starts */
+    tw_err_t err;
+    const tw_script_t *script;
+    const tw_script_host_t *host;
+    const uint16_t *labels;
+    tw_script_frame_t frames[TW_SCRIPT_CALL_DEPTH];
+    uint16_t own_labels[TW_SCRIPT_LABELS]; /* of a script that brought none */
 };
 
 /**
@@ -118,7 +152,21 @@ void tw_script_index(const tw_script_t *s, uint16_t labels[TW_SCRIPT_LABELS]);
 uint64_t tw_script_calls(const tw_script_t *s);
 
 /**
- * Run a verified script.
+ * Set up a call of a verified script; nothing runs yet. Parameters as of tw_script_run(), all borrowed until the end.
+ */
+void tw_script_begin(tw_script_ctx_t *c, const tw_script_t *s, const tw_script_host_t *host, const int64_t *args,
+                     unsigned n_args, bool flag, uint32_t budget);
+
+/**
+ * Run on.
+ * @param limit instructions to execute at most; 0 = to the end
+ * @return TW_OK it ended; SCR_HELD limit reached or the host's brk() said so: c->pc is the next instruction, call
+ *         again; SCR_BUDGET, SCR_FAULT, SCR_STACK: it ended there. An ended call stays so.
+ */
+tw_err_t tw_script_go(tw_script_ctx_t *c, uint32_t limit);
+
+/**
+ * Run a verified script: begin and go to the end.
  * @param args   first registers at entry (type i64), may be NULL; the rest is 0 (i32)
  * @param flag   T at entry
  * @param budget instructions allowed; 0 = the script's own
@@ -130,6 +178,11 @@ tw_err_t tw_script_run(const tw_script_t *s, const tw_script_host_t *host, tw_sc
 /* for system calls */
 int64_t tw_script_reg_int(const tw_script_ctx_t *c, unsigned reg);
 void tw_script_set_int(tw_script_ctx_t *c, unsigned reg, tw_stype_t type, int64_t v);
+/** The same as a real number, fp64. An integer beyond 2^53 is rounded. */
+double tw_script_reg_real(const tw_script_ctx_t *c, unsigned reg);
+void tw_script_set_real(tw_script_ctx_t *c, unsigned reg, tw_stype_t type, double v);
+/** Memory image of the value, zero-extended. */
+uint64_t tw_script_reg_bits(const tw_script_ctx_t *c, unsigned reg);
 /** Pop an integer for an implicit s0 operand. @return false: stack empty. */
 bool tw_script_pop_int(tw_script_ctx_t *c, int64_t *v);
 /** Window of pointer `ptr` from its present element: NULL when unset or out of bounds. */

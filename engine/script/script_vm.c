@@ -6,42 +6,18 @@
  */
 #include "engine/script/script_value_priv.h"
 
-typedef struct frame {
-    const tw_script_t *script; /* where to return to */
-    const uint16_t *labels;
-    uint32_t pc;
-    uint16_t base;
-    bool callscript;
-} frame_t;
-
-typedef struct vm {
-    const tw_script_t *script;
-    const uint16_t *labels;
-    const tw_script_host_t *host;
-    tw_script_ctx_t *c;
-    uint32_t pc; /* of the next instruction [bytes] */
-    uint32_t budget;
-    uint16_t base; /* stack entries below belong to the callers */
-    uint16_t s1;   /* place of code 15, fixed when the instruction starts */
-    uint8_t depth;
-    bool done;
-    tw_err_t err;
-    frame_t frames[TW_SCRIPT_CALL_DEPTH];
-} vm_t;
-
 /* The first failure stands. */
-static void fail(vm_t *m, tw_err_t err)
+static void fail(tw_script_ctx_t *c, tw_err_t err)
 {
-    if (m->err == TW_OK) {
-        m->err = err;
+    if (c->err == TW_OK) {
+        c->err = err;
     }
 }
 
-static void push(vm_t *m, tw_sv_t v)
+static void push(tw_script_ctx_t *c, tw_sv_t v)
 {
-    tw_script_ctx_t *const c = m->c;
     if (c->sp >= TW_SCRIPT_STACK_MAX) {
-        fail(m, TW_E_SCR_STACK);
+        fail(c, TW_E_SCR_STACK);
         return;
     }
     c->stack[c->sp] = v.v;
@@ -49,74 +25,70 @@ static void push(vm_t *m, tw_sv_t v)
     c->sp++;
 }
 
-static tw_sv_t pop(vm_t *m)
+static tw_sv_t pop(tw_script_ctx_t *c)
 {
-    tw_script_ctx_t *const c = m->c;
-    if (c->sp <= m->base) {
-        fail(m, TW_E_SCR_STACK);
+    if (c->sp <= c->base) {
+        fail(c, TW_E_SCR_STACK);
         return (tw_sv_t){.t = TW_T_I32};
     }
     c->sp--;
     return (tw_sv_t){c->stack[c->sp], c->stack_t[c->sp]};
 }
 
-static bool s1_there(vm_t *m)
+static bool s1_there(tw_script_ctx_t *c)
 {
-    if (m->s1 >= TW_SCRIPT_STACK_MAX || m->s1 < m->base) {
-        fail(m, TW_E_SCR_STACK);
+    if (c->s1 >= TW_SCRIPT_STACK_MAX || c->s1 < c->base) {
+        fail(c, TW_E_SCR_STACK);
         return false;
     }
     return true;
 }
 
-static tw_sv_t get(vm_t *m, unsigned code)
+static tw_sv_t get(tw_script_ctx_t *c, unsigned code)
 {
-    const tw_script_ctx_t *const c = m->c;
     if (code < TW_SCRIPT_REGS) {
         return (tw_sv_t){c->r[code], c->rt[code]};
     }
     if (code == TW_RC_S0) {
-        return pop(m);
+        return pop(c);
     }
-    if (code == TW_RC_S1 && s1_there(m)) {
-        return (tw_sv_t){c->stack[m->s1], c->stack_t[m->s1]};
+    if (code == TW_RC_S1 && s1_there(c)) {
+        return (tw_sv_t){c->stack[c->s1], c->stack_t[c->s1]};
     }
     return tw_sv_int(code == TW_RC_LC ? TW_T_U16 : TW_T_I32, code == TW_RC_LC ? c->lc : 0);
 }
 
 /* Value and type; the stack takes both, lc converts, zero ignores. */
-static void put(vm_t *m, unsigned code, tw_sv_t v)
+static void put(tw_script_ctx_t *c, unsigned code, tw_sv_t v)
 {
-    tw_script_ctx_t *const c = m->c;
     if (code < TW_SCRIPT_REGS) {
         c->r[code] = v.v;
         c->rt[code] = v.t;
     } else if (code == TW_RC_S0) {
-        push(m, v);
+        push(c, v);
     } else if (code == TW_RC_LC) {
         c->lc = (uint16_t)tw_sv_convert(v, TW_T_U16, &c->errors).v.u;
-    } else if (code == TW_RC_S1 && s1_there(m)) {
-        c->stack[m->s1] = v.v;
-        c->stack_t[m->s1] = v.t;
+    } else if (code == TW_RC_S1 && s1_there(c)) {
+        c->stack[c->s1] = v.v;
+        c->stack_t[c->s1] = v.t;
     }
 }
 
 /* Type a destination imposes; a push and the zero register take what comes. */
-static unsigned type_of(vm_t *m, unsigned code, unsigned otherwise)
+static unsigned type_of(tw_script_ctx_t *c, unsigned code, unsigned otherwise)
 {
-    const tw_script_ctx_t *const c = m->c;
     if (code < TW_SCRIPT_REGS) {
         return c->rt[code];
     }
-    if (code == TW_RC_S1 && s1_there(m)) {
-        return c->stack_t[m->s1];
+    if (code == TW_RC_S1 && s1_there(c)) {
+        return c->stack_t[c->s1];
     }
     return code == TW_RC_LC ? TW_T_U16 : otherwise;
 }
 
-static void put_kept(vm_t *m, unsigned code, tw_sv_t v)
+static void put_kept(tw_script_ctx_t *c, unsigned code, tw_sv_t v)
 {
-    put(m, code, tw_sv_convert(v, type_of(m, code, v.t), &m->c->errors));
+    put(c, code, tw_sv_convert(v, type_of(c, code, v.t), &c->errors));
 }
 
 /* ---- pointers ---- */
@@ -126,13 +98,13 @@ static bool is_ptr(unsigned code)
     return code >= TW_RC_P0 && code < TW_RC_P0 + TW_SCRIPT_PTRS;
 }
 
-static tw_sptr_t *ptr(vm_t *m, unsigned code)
+static tw_sptr_t *ptr(tw_script_ctx_t *c, unsigned code)
 {
     if (!is_ptr(code)) {
-        fail(m, TW_E_SCR_FAULT);
+        fail(c, TW_E_SCR_FAULT);
         code = TW_RC_P0;
     }
-    return &m->c->p[code - TW_RC_P0];
+    return &c->p[code - TW_RC_P0];
 }
 
 static uint32_t elements(const tw_sptr_t *p)
@@ -140,21 +112,21 @@ static uint32_t elements(const tw_sptr_t *p)
     return p->size / tw_stype_bytes(p->type);
 }
 
-static uint8_t *element(vm_t *m, const tw_sptr_t *p, bool for_write)
+static uint8_t *element(tw_script_ctx_t *c, const tw_sptr_t *p, bool for_write)
 {
     const uint64_t bytes = tw_stype_bytes(p->type);
     if (p->base == NULL || p->space == 0 || (for_write && p->space == 2) ||
         !tw_inside(p->offset * bytes, bytes, p->size)) {
-        fail(m, TW_E_SCR_FAULT);
+        fail(c, TW_E_SCR_FAULT);
         return NULL;
     }
     return p->base + p->offset * bytes;
 }
 
-static void load(vm_t *m, const tw_sinsn_t *in)
+static void load(tw_script_ctx_t *c, const tw_sinsn_t *in)
 {
-    tw_sptr_t *const p = ptr(m, in->y);
-    const uint8_t *const at = element(m, p, false);
+    tw_sptr_t *const p = ptr(c, in->y);
+    const uint8_t *const at = element(c, p, false);
     if (at == NULL) {
         return;
     }
@@ -162,19 +134,19 @@ static void load(vm_t *m, const tw_sinsn_t *in)
     for (unsigned i = 0; i < tw_stype_bytes(p->type); i++) {
         bits |= (uint64_t)at[i] << (8 * i);
     }
-    put(m, in->x, tw_sv_from_bits(p->type, bits));
+    put(c, in->x, tw_sv_from_bits(p->type, bits));
     p->offset += in->key == TW_SOP_LOADI;
 }
 
-static void store(vm_t *m, const tw_sinsn_t *in)
+static void store(tw_script_ctx_t *c, const tw_sinsn_t *in)
 {
-    const tw_sv_t v = get(m, in->y);
-    tw_sptr_t *const p = ptr(m, in->x);
-    uint8_t *const at = element(m, p, true);
-    if (at == NULL || m->err != TW_OK) {
+    const tw_sv_t v = get(c, in->y);
+    tw_sptr_t *const p = ptr(c, in->x);
+    uint8_t *const at = element(c, p, true);
+    if (at == NULL || c->err != TW_OK) {
         return;
     }
-    const uint64_t bits = tw_sv_bits(tw_sv_convert(v, p->type, &m->c->errors));
+    const uint64_t bits = tw_sv_bits(tw_sv_convert(v, p->type, &c->errors));
     for (unsigned i = 0; i < tw_stype_bytes(p->type); i++) {
         at[i] = (uint8_t)(bits >> (8 * i));
     }
@@ -182,102 +154,107 @@ static void store(vm_t *m, const tw_sinsn_t *in)
 }
 
 /* offset + by, wrapped into the window; an empty window leaves 0. */
-static uint32_t wrapped(const tw_sptr_t *p, int64_t by)
+static uint32_t wrapped(const tw_sptr_t *p, bool minus, int32_t by)
 {
     const int64_t n = elements(p);
     if (n == 0) {
         return 0;
     }
-    const int64_t r = ((int64_t)p->offset % n + by % n) % n;
+    const int64_t r = ((int64_t)p->offset + (minus ? -(int64_t)by : by)) % n;
     return (uint32_t)(r < 0 ? r + n : r);
 }
 
-static void shrink(tw_sptr_t *p, int64_t n)
+static void shrink(tw_sptr_t *p, int32_t n)
 {
     if (n < (int64_t)elements(p)) {
         p->size = n <= 0 ? 0 : (uint32_t)n * tw_stype_bytes(p->type);
     }
 }
 
-static void pointer_op(vm_t *m, const tw_sinsn_t *in)
+/* Offsets and counts of pointers have 32 bits: integers wrap, floats saturate. */
+static int32_t get_count(tw_script_ctx_t *c, unsigned code)
+{
+    return (int32_t)tw_sv_convert(get(c, code), TW_T_I32, &c->errors).v.i;
+}
+
+static void pointer_op(tw_script_ctx_t *c, const tw_sinsn_t *in)
 {
     if (in->key == TW_SOP_PTYPE) {
-        ptr(m, in->x)->type = in->y;
+        ptr(c, in->x)->type = in->y;
         return;
     }
-    tw_sptr_t *const p = ptr(m, in->y);
+    tw_sptr_t *const p = ptr(c, in->y);
     if (in->key == TW_SOP_PLEN) {
         const uint32_t n = elements(p);
-        put_kept(m, in->x, tw_sv_int(TW_T_U32, p->offset < n ? n - p->offset : 0));
+        put_kept(c, in->x, tw_sv_int(TW_T_U32, p->offset < n ? n - p->offset : 0));
         return;
     }
-    const int64_t r = tw_sv_to_int(get(m, in->x), &m->c->errors);
+    const int32_t r = get_count(c, in->x);
     switch (in->key) {
-    case TW_SOP_PBASE: /* a place that 32 bits cannot hold is outside any window */
-        p->offset = r < 0 || r > UINT32_MAX ? UINT32_MAX : (uint32_t)r;
+    case TW_SOP_PBASE:
+        p->offset = (uint32_t)r;
         break;
     case TW_SOP_PSIZE:
         shrink(p, r);
         break;
     case TW_SOP_PADD:
-        p->offset += (uint32_t)(uint64_t)r;
+        p->offset += (uint32_t)r;
         break;
     case TW_SOP_PMOD:
-        p->offset = wrapped(p, r);
+        p->offset = wrapped(p, false, r);
         break;
     }
 }
 
 /* A pointer on the stack is its pool label. */
-static void pop_pointer(vm_t *m, unsigned code)
+static void pop_pointer(tw_script_ctx_t *c, unsigned code)
 {
-    const tw_sv_t v = pop(m);
+    const tw_sv_t v = pop(c);
     tw_spool_t pool;
-    if (v.t != TW_T_PTR || !tw_spool_open(m->script, &pool) || !tw_spool_find(&pool, (uint32_t)v.v.u, ptr(m, code))) {
-        fail(m, TW_E_SCR_FAULT);
+    if (v.t != TW_T_PTR || !tw_spool_open(c->script, &pool) || !tw_spool_find(&pool, (uint32_t)v.v.u, ptr(c, code))) {
+        fail(c, TW_E_SCR_FAULT);
     }
 }
 
-static void copy(vm_t *m, const tw_sinsn_t *in, bool enabled)
+static void copy(tw_script_ctx_t *c, const tw_sinsn_t *in, bool enabled)
 {
     if (is_ptr(in->x) && in->y == TW_RC_S0) {
-        pop_pointer(m, in->x);
+        pop_pointer(c, in->x);
     } else if (is_ptr(in->x)) {
-        const tw_sptr_t p = *ptr(m, in->y);
-        *ptr(m, in->x) = enabled ? p : *ptr(m, in->x);
+        const tw_sptr_t p = *ptr(c, in->y);
+        *ptr(c, in->x) = enabled ? p : *ptr(c, in->x);
     } else {
-        const tw_sv_t v = get(m, in->y);
+        const tw_sv_t v = get(c, in->y);
         if (enabled && in->key == TW_SOP_COPYT) {
-            put(m, in->x, v);
+            put(c, in->x, v);
         } else if (enabled) {
-            put_kept(m, in->x, v);
+            put_kept(c, in->x, v);
         }
     }
 }
 
-static void swap(vm_t *m, const tw_sinsn_t *in)
+static void swap(tw_script_ctx_t *c, const tw_sinsn_t *in)
 {
     if (is_ptr(in->x)) {
-        tw_sptr_t *const a = ptr(m, in->x);
-        tw_sptr_t *const b = ptr(m, in->y);
+        tw_sptr_t *const a = ptr(c, in->x);
+        tw_sptr_t *const b = ptr(c, in->y);
         const tw_sptr_t t = *a;
         *a = *b;
         *b = t;
         return;
     }
-    const tw_sv_t x = get(m, in->x);
-    const tw_sv_t y = get(m, in->y);
-    put(m, in->x, y);
-    put(m, in->y, x);
+    const tw_sv_t x = get(c, in->x);
+    const tw_sv_t y = get(c, in->y);
+    put(c, in->x, y);
+    put(c, in->y, x);
 }
 
 /* ---- calls ---- */
 
 /* A script starts, or goes on after another, with its memory in its last pointer and no other. */
-static void enter_script(vm_t *m, const tw_script_t *s)
+static void enter_script(tw_script_ctx_t *c, const tw_script_t *s)
 {
-    tw_script_ctx_t *const c = m->c;
-    m->script = s;
+    c->script = s;
     for (unsigned i = 0; i < TW_SCRIPT_PTRS; i++) {
         c->p[i] = (tw_sptr_t){.type = TW_T_I32};
     }
@@ -287,95 +264,94 @@ static void enter_script(vm_t *m, const tw_script_t *s)
     for (unsigned i = 0; i < TW_SCRIPT_REGS; i++) { /* fp8 stays inside the script that made it */
         c->rt[i] = tw_stype_is_fp8(c->rt[i]) ? TW_T_U8 : c->rt[i];
     }
-    m->labels = s->labels;
+    c->labels = s->labels;
     if (s->labels == NULL) {
-        tw_script_index(s, c->labels);
-        m->labels = c->labels;
+        tw_script_index(s, c->own_labels);
+        c->labels = c->own_labels;
     }
 }
 
-static bool push_frame(vm_t *m, bool callscript)
+static bool push_frame(tw_script_ctx_t *c, bool callscript)
 {
-    if (m->depth >= TW_SCRIPT_CALL_DEPTH) {
-        fail(m, TW_E_SCR_STACK);
+    if (c->depth >= TW_SCRIPT_CALL_DEPTH) {
+        fail(c, TW_E_SCR_STACK);
         return false;
     }
-    m->frames[m->depth++] = (frame_t){m->script, m->labels, m->pc, m->base, callscript};
-    m->base = m->c->sp;
+    c->frames[c->depth++] = (tw_script_frame_t){c->script, c->labels, c->next, c->base, callscript};
+    c->base = c->sp;
     return true;
 }
 
-static void jump(vm_t *m, unsigned label)
+static void jump(tw_script_ctx_t *c, unsigned label)
 {
-    if (m->labels[label] == TW_SCRIPT_NO_LABEL) {
-        fail(m, TW_E_SCR_FAULT);
+    if (c->labels[label] == TW_SCRIPT_NO_LABEL) {
+        fail(c, TW_E_SCR_FAULT);
         return;
     }
-    m->pc = m->labels[label];
+    c->next = c->labels[label];
 }
 
-static void call_script(vm_t *m, uint32_t k)
+static void call_script(tw_script_ctx_t *c, uint32_t k)
 {
-    const tw_script_t *const s = m->host->script == NULL ? NULL : m->host->script(m->host->ctx, k);
+    const tw_script_t *const s = c->host->script == NULL ? NULL : c->host->script(c->host->ctx, k);
     if (s == NULL) {
-        fail(m, TW_E_SCR_FAULT);
+        fail(c, TW_E_SCR_FAULT);
         return;
     }
-    if (m->c->sp + s->stack > TW_SCRIPT_STACK_MAX || !push_frame(m, true)) {
-        fail(m, TW_E_SCR_STACK);
+    if (c->sp + s->stack > TW_SCRIPT_STACK_MAX || !push_frame(c, true)) {
+        fail(c, TW_E_SCR_STACK);
         return;
     }
     if (s->labels == NULL) {
         /* indexing is work too: a loop of calls must stay bounded */
-        m->c->used = tw_min_u32(m->c->used + s->code_bytes / 32, m->budget);
+        c->used = tw_min_u32(c->used + s->code_bytes / 32, c->budget);
     }
-    enter_script(m, s);
-    m->pc = 0;
+    enter_script(c, s);
+    c->next = 0;
 }
 
 /* Return; between scripts only registers, lc and T carry over, so a result is dropped there. */
-static void give_back(vm_t *m, bool with_result, tw_sv_t result)
+static void give_back(tw_script_ctx_t *c, bool with_result, tw_sv_t result)
 {
     bool callscript = false;
-    m->c->sp = m->base;
-    if (m->depth == 0) {
-        m->done = true;
+    c->sp = c->base;
+    if (c->depth == 0) {
+        c->done = true;
     } else {
-        const frame_t *const f = &m->frames[--m->depth];
+        const tw_script_frame_t *const f = &c->frames[--c->depth];
         callscript = f->callscript;
-        m->pc = f->pc;
-        m->base = f->base;
+        c->next = f->next;
+        c->base = f->base;
         if (callscript) {
-            enter_script(m, f->script);
+            enter_script(c, f->script);
         }
     }
     if (with_result && !callscript) {
-        push(m, result);
+        push(c, result);
     }
 }
 
-static void call_host(vm_t *m, bool app, uint32_t k)
+static void call_host(tw_script_ctx_t *c, bool app, uint32_t k)
 {
-    tw_script_ctx_t *const c = m->c;
     const int pops = app ? 0 : tw_ssys_pops(k);
-    const bool denied = pops < 0 || (!app && tw_ssys_privileged(k) && !m->host->privileged);
-    uint32_t (*const fn)(void *, uint32_t, tw_script_ctx_t *) = app ? m->host->callapp : m->host->syscall;
-    if (denied || c->sp - m->base < pops) {
-        fail(m, TW_E_SCR_FAULT);
+    const bool denied = pops < 0 || (!app && tw_ssys_privileged(k) && !c->host->privileged);
+    uint32_t (*const fn)(void *, uint32_t, tw_script_ctx_t *) = app ? c->host->callapp : c->host->syscall;
+    if (denied || c->sp - c->base < pops) {
+        fail(c, TW_E_SCR_FAULT);
         return;
     }
     const uint16_t sp = (uint16_t)(c->sp - pops); /* whatever the host pops, this is the depth that was verified */
-    const uint32_t status = fn == NULL ? (uint32_t)-TW_E_UNSUPPORTED : fn(m->host->ctx, k, c);
+    const uint32_t status = fn == NULL ? (uint32_t)-TW_E_UNSUPPORTED : fn(c->host->ctx, k, c);
     c->sp = sp;
     c->flag = status == 0;
     tw_script_set_int(c, 0, TW_T_I32, (int64_t)status);
 }
 
-static void mask_registers(vm_t *m, unsigned keep)
+static void mask_registers(tw_script_ctx_t *c, unsigned keep)
 {
     for (unsigned i = 0; i < TW_SCRIPT_REGS; i++) {
         if ((keep >> i & 1) == 0) {
-            put(m, i, tw_sv_int(TW_T_I32, 0));
+            put(c, i, tw_sv_int(TW_T_I32, 0));
         }
     }
 }
@@ -408,159 +384,158 @@ static bool nonzero(tw_sv_t v)
     return tw_sv_compare(v, tw_sv_int(TW_T_I32, 0)) != 0;
 }
 
-static void binary(vm_t *m, const tw_sinsn_t *in)
+static void binary(tw_script_ctx_t *c, const tw_sinsn_t *in)
 {
-    const tw_sv_t a = get(m, in->x);
-    const tw_sv_t b = get(m, in->y);
-    put_kept(m, in->x, tw_sv_binary(in->key, a, b, &m->c->errors));
+    const tw_sv_t a = get(c, in->x);
+    const tw_sv_t b = get(c, in->y);
+    put_kept(c, in->x, tw_sv_binary(in->key, a, b, &c->errors));
 }
 
-static void unary(vm_t *m, const tw_sinsn_t *in)
+static void unary(tw_script_ctx_t *c, const tw_sinsn_t *in)
 {
-    const tw_sv_t y = get(m, in->y);
-    const tw_sv_t a = in->key == TW_SOP_NORM ? y : tw_sv_convert(y, type_of(m, in->x, y.t), &m->c->errors);
-    put_kept(m, in->x, tw_sv_unary(in->key, a));
+    const tw_sv_t y = get(c, in->y);
+    const tw_sv_t a = in->key == TW_SOP_NORM ? y : tw_sv_convert(y, type_of(c, in->x, y.t), &c->errors);
+    put_kept(c, in->x, tw_sv_unary(in->key, a));
 }
 
 /* inc, dec, addk: X += k. Not an add of a converted k: -1 has no unsigned form. */
-static void add_constant(vm_t *m, unsigned code, int64_t k)
+static void add_constant(tw_script_ctx_t *c, unsigned code, int64_t k)
 {
-    const tw_sv_t a = get(m, code);
+    const tw_sv_t a = get(c, code);
     if (tw_stype_is_float(a.t)) {
-        put_kept(m, code, tw_sv_binary(TW_SOP_ADD, a, (tw_sv_t){.v.i = k, .t = TW_T_I64}, &m->c->errors));
+        put_kept(c, code, tw_sv_binary(TW_SOP_ADD, a, (tw_sv_t){.v.i = k, .t = TW_T_I64}, &c->errors));
     } else {
-        put_kept(m, code, tw_sv_int(a.t, (int64_t)(a.v.u + (uint64_t)k)));
+        put_kept(c, code, tw_sv_int(a.t, (int64_t)(a.v.u + (uint64_t)k)));
     }
 }
 
-static void wrap(vm_t *m, const tw_sinsn_t *in)
+static void wrap(tw_script_ctx_t *c, const tw_sinsn_t *in)
 {
     const bool minus = in->key == TW_SOP_SUBM;
     if (is_ptr(in->x)) {
-        const int64_t by = tw_sv_to_int(get(m, in->y), &m->c->errors);
-        tw_sptr_t *const p = ptr(m, in->x);
-        p->offset = wrapped(p, minus ? (int64_t)(0 - (uint64_t)by) : by);
+        const int32_t by = get_count(c, in->y);
+        tw_sptr_t *const p = ptr(c, in->x);
+        p->offset = wrapped(p, minus, by);
         return;
     }
-    const tw_sv_t a = get(m, in->x);
-    const tw_sv_t b = get(m, in->y);
-    put_kept(m, in->x, tw_sv_wrap(minus, a, b, pop(m), &m->c->errors));
+    const tw_sv_t a = get(c, in->x);
+    const tw_sv_t b = get(c, in->y);
+    put_kept(c, in->x, tw_sv_wrap(minus, a, b, pop(c), &c->errors));
 }
 
-static void blend(vm_t *m, const tw_sinsn_t *in)
+static void blend(tw_script_ctx_t *c, const tw_sinsn_t *in)
 {
-    const tw_sv_t a = get(m, in->x);
-    const tw_sv_t b = get(m, in->y);
-    put_kept(m, in->x, tw_sv_lerp(a, b, pop(m), &m->c->errors));
+    const tw_sv_t a = get(c, in->x);
+    const tw_sv_t b = get(c, in->y);
+    put_kept(c, in->x, tw_sv_lerp(a, b, pop(c), &c->errors));
 }
 
-static void compare(vm_t *m, const tw_sinsn_t *in)
+static void compare(tw_script_ctx_t *c, const tw_sinsn_t *in)
 {
-    const tw_sv_t a = get(m, in->x);
-    const tw_sv_t b = get(m, in->y);
-    m->c->flag = condition(in->key, tw_sv_compare(a, b));
+    const tw_sv_t a = get(c, in->x);
+    const tw_sv_t b = get(c, in->y);
+    c->flag = condition(in->key, tw_sv_compare(a, b));
 }
 
-static void compare_constant(vm_t *m, const tw_sinsn_t *in)
+static void compare_constant(tw_script_ctx_t *c, const tw_sinsn_t *in)
 {
     const tw_sv_t k = {.v.i = (int8_t)(in->word & 255), .t = TW_T_I64};
-    m->c->flag = condition(in->key, tw_sv_compare(get(m, in->x), k));
+    c->flag = condition(in->key, tw_sv_compare(get(c, in->x), k));
 }
 
-static void test_bits(vm_t *m, const tw_sinsn_t *in)
+static void test_bits(tw_script_ctx_t *c, const tw_sinsn_t *in)
 {
-    const tw_sv_t a = get(m, in->x);
-    const tw_sv_t b = tw_sv_convert(get(m, in->y), a.t, &m->c->errors);
-    m->c->flag = (tw_sv_bits(a) & tw_sv_bits(b)) != 0;
+    const tw_sv_t a = get(c, in->x);
+    const tw_sv_t b = tw_sv_convert(get(c, in->y), a.t, &c->errors);
+    c->flag = (tw_sv_bits(a) & tw_sv_bits(b)) != 0;
 }
 
-static void in_range(vm_t *m, const tw_sinsn_t *in)
+static void in_range(tw_script_ctx_t *c, const tw_sinsn_t *in)
 {
-    const tw_sv_t a = get(m, in->x);
-    const int low = tw_sv_compare(a, get(m, in->y));
-    const int high = tw_sv_compare(a, get(m, in->y + 1u));
-    m->c->flag = (low == 0 || low == 1) && (high == 0 || high == -1);
+    const tw_sv_t a = get(c, in->x);
+    const int low = tw_sv_compare(a, get(c, in->y));
+    const int high = tw_sv_compare(a, get(c, in->y + 1u));
+    c->flag = (low == 0 || low == 1) && (high == 0 || high == -1);
 }
 
-static void test_bit(vm_t *m, const tw_sinsn_t *in)
+static void test_bit(tw_script_ctx_t *c, const tw_sinsn_t *in)
 {
-    const bool bit = (tw_sv_bits(get(m, in->x)) >> (in->word & 63) & 1) != 0;
-    m->c->flag = bit == (in->key == TW_SOP_BIT1);
+    const bool bit = (tw_sv_bits(get(c, in->x)) >> (in->word & 63) & 1) != 0;
+    c->flag = bit == (in->key == TW_SOP_BIT1);
 }
 
-static void field(vm_t *m, const tw_sinsn_t *in, uint16_t where)
+static void field(tw_script_ctx_t *c, const tw_sinsn_t *in, uint16_t where)
 {
     const unsigned lsb = where & 63;
     const uint64_t mask = ~(uint64_t)0 >> (63 - (where >> 8 & 63));
     if (in->key == TW_SOP_BFX) {
-        const uint64_t bits = tw_sv_bits(get(m, in->y)) >> lsb & mask;
-        put_kept(m, in->x, (tw_sv_t){.v.u = bits, .t = TW_T_U64});
+        const uint64_t bits = tw_sv_bits(get(c, in->y)) >> lsb & mask;
+        put_kept(c, in->x, (tw_sv_t){.v.u = bits, .t = TW_T_U64});
         return;
     }
-    const tw_sv_t r = get(m, in->x);
-    const uint64_t bits = tw_sv_bits(get(m, in->y)) & mask;
-    put_kept(m, in->x, tw_sv_from_bits(r.t, (tw_sv_bits(r) & ~(mask << lsb)) | bits << lsb));
+    const tw_sv_t r = get(c, in->x);
+    const uint64_t bits = tw_sv_bits(get(c, in->y)) & mask;
+    put_kept(c, in->x, tw_sv_from_bits(r.t, (tw_sv_bits(r) & ~(mask << lsb)) | bits << lsb));
 }
 
-static void literal(vm_t *m, const tw_sinsn_t *in)
+static void literal(tw_script_ctx_t *c, const tw_sinsn_t *in)
 {
-    const uint8_t *const at = m->script->code + m->c->pc + 2;
+    const uint8_t *const at = c->script->code + c->pc + 2;
     uint64_t bits = 0;
     for (unsigned i = 0; i < in->halfwords - 1u; i++) {
         bits |= (uint64_t)tw_get_le16(at + 2 * i) << (16 * i);
     }
-    put(m, in->x, tw_sv_from_bits(in->y, bits));
+    put(c, in->x, tw_sv_from_bits(in->y, bits));
 }
 
-static void reset(vm_t *m)
+static void reset(tw_script_ctx_t *c)
 {
-    mask_registers(m, 0);
-    m->c->sp = m->base;
-    m->c->lc = 0;
-    m->c->flag = 0;
+    mask_registers(c, 0);
+    c->sp = c->base;
+    c->lc = 0;
+    c->flag = 0;
 }
 
-static void duplicate(vm_t *m)
+static void duplicate(tw_script_ctx_t *c)
 {
-    const tw_sv_t v = pop(m);
-    push(m, v);
-    push(m, v);
+    const tw_sv_t v = pop(c);
+    push(c, v);
+    push(c, v);
 }
 
 /* Words with a condition bit; skipped when it is set and T is not. */
-static void transfer(vm_t *m, const tw_sinsn_t *in)
+static void transfer(tw_script_ctx_t *c, const tw_sinsn_t *in)
 {
     const unsigned k = in->word & 127;
-    if ((in->word & 0x80) != 0 && !m->c->flag) {
+    if ((in->word & 0x80) != 0 && !c->flag) {
         return;
     }
     switch (in->key) {
     case TW_SOP_JMP:
-        jump(m, k);
+        jump(c, k);
         break;
     case TW_SOP_JMPR:
-        m->pc = (uint32_t)((int32_t)m->pc + 2 * (k < 64 ? (int)k : (int)k - 128));
+        c->next = (uint32_t)((int32_t)c->next + 2 * (k < 64 ? (int)k : (int)k - 128));
         break;
     case TW_SOP_CALL:
-        if (push_frame(m, false)) {
-            jump(m, k);
+        if (push_frame(c, false)) {
+            jump(c, k);
         }
         break;
     case TW_SOP_CALLSYS:
-        call_host(m, false, k);
+        call_host(c, false, k);
         break;
     case TW_SOP_CALLAPP:
-        call_host(m, true, k & 63);
+        call_host(c, true, k & 63);
         break;
     case TW_SOP_CALLSCRIPT:
-        call_script(m, k & 63);
+        call_script(c, k & 63);
         break;
     }
 }
 
-static void execute(vm_t *m, const tw_sinsn_t *in)
+static void execute(tw_script_ctx_t *c, const tw_sinsn_t *in)
 {
-    tw_script_ctx_t *const c = m->c;
     const unsigned low = in->word & 255;
     switch (in->key) {
     case TW_SOP_JMP:
@@ -569,51 +544,49 @@ static void execute(vm_t *m, const tw_sinsn_t *in)
     case TW_SOP_CALLSYS:
     case TW_SOP_CALLAPP:
     case TW_SOP_CALLSCRIPT:
-        transfer(m, in);
+        transfer(c, in);
         break;
     case TW_SOP_LABL:
     case TW_SOP_NOP:
         break;
     case TW_SOP_BANZ:
         if (--c->lc != 0) {
-            jump(m, low & 127);
+            jump(c, low & 127);
         }
         break;
     case TW_SOP_RETK:
-        mask_registers(m, low);
-        give_back(m, false, (tw_sv_t){0});
+        mask_registers(c, low);
+        give_back(c, false, (tw_sv_t){0});
         break;
     case TW_SOP_RET:
-        give_back(m, false, (tw_sv_t){0});
+        give_back(c, false, (tw_sv_t){0});
         break;
     case TW_SOP_RETP:
-        give_back(m, true, get(m, in->x));
+        give_back(c, true, get(c, in->x));
         break;
     case TW_SOP_PSHA:
-        push(m, (tw_sv_t){.v.u = low, .t = TW_T_PTR});
+        push(c, (tw_sv_t){.v.u = low, .t = TW_T_PTR});
         break;
     case TW_SOP_BRK:
-        if (m->host->brk != NULL) {
-            m->host->brk(m->host->ctx, low, c);
-        }
+        c->held = c->host->brk != NULL && c->host->brk(c->host->ctx, low, c);
         break;
     case TW_SOP_COPY:
     case TW_SOP_COPYT:
-        copy(m, in, true);
+        copy(c, in, true);
         break;
     case TW_SOP_CCOPY:
-        copy(m, in, c->flag != 0);
+        copy(c, in, c->flag != 0);
         break;
     case TW_SOP_LOAD:
     case TW_SOP_LOADI:
-        load(m, in);
+        load(c, in);
         break;
     case TW_SOP_STORE:
     case TW_SOP_STOREI:
-        store(m, in);
+        store(c, in);
         break;
     case TW_SOP_MOVI:
-        literal(m, in);
+        literal(c, in);
         break;
     case TW_SOP_PBASE:
     case TW_SOP_PSIZE:
@@ -621,21 +594,21 @@ static void execute(vm_t *m, const tw_sinsn_t *in)
     case TW_SOP_PADD:
     case TW_SOP_PMOD:
     case TW_SOP_PLEN:
-        pointer_op(m, in);
+        pointer_op(c, in);
         break;
     case TW_SOP_ADDK:
-        add_constant(m, in->x, (int8_t)low);
+        add_constant(c, in->x, (int8_t)low);
         break;
     case TW_SOP_INC:
-        add_constant(m, in->x, 1);
+        add_constant(c, in->x, 1);
         break;
     case TW_SOP_DEC:
-        add_constant(m, in->x, -1);
+        add_constant(c, in->x, -1);
         break;
     case TW_SOP_EQK:
     case TW_SOP_GTK:
     case TW_SOP_LTK:
-        compare_constant(m, in);
+        compare_constant(c, in);
         break;
     case TW_SOP_SHL:
     case TW_SOP_SHR:
@@ -643,49 +616,49 @@ static void execute(vm_t *m, const tw_sinsn_t *in)
     case TW_SOP_ROT:
     case TW_SOP_BSET:
     case TW_SOP_BCLR:
-        put_kept(m, in->x, tw_sv_bitop(in->key, get(m, in->x), low & 63));
+        put_kept(c, in->x, tw_sv_bitop(in->key, get(c, in->x), low & 63));
         break;
     case TW_SOP_BIT0:
     case TW_SOP_BIT1:
-        test_bit(m, in);
+        test_bit(c, in);
         break;
     case TW_SOP_BFX:
     case TW_SOP_BFI:
-        field(m, in, tw_get_le16(m->script->code + c->pc + 2));
+        field(c, in, tw_get_le16(c->script->code + c->pc + 2));
         break;
     case TW_SOP_PSHT:
-        push(m, tw_sv_int(TW_T_U8, c->flag));
+        push(c, tw_sv_int(TW_T_U8, c->flag));
         break;
     case TW_SOP_RESET:
-        reset(m);
+        reset(c);
         break;
     case TW_SOP_DUP:
-        duplicate(m);
+        duplicate(c);
         break;
     case TW_SOP_SWAP:
-        swap(m, in);
+        swap(c, in);
         break;
     case TW_SOP_CONV:
-        put(m, in->x, tw_sv_convert(get(m, in->x), in->y, &c->errors));
+        put(c, in->x, tw_sv_convert(get(c, in->x), in->y, &c->errors));
         break;
     case TW_SOP_CAST:
-        put(m, in->x, tw_sv_from_bits(in->y, tw_sv_bits(get(m, in->x))));
+        put(c, in->x, tw_sv_from_bits(in->y, tw_sv_bits(get(c, in->x))));
         break;
     case TW_SOP_NEG:
     case TW_SOP_NOT:
     case TW_SOP_ABS:
     case TW_SOP_NORM:
     case TW_SOP_SQRT:
-        unary(m, in);
+        unary(c, in);
         break;
     case TW_SOP_NEGT:
         c->flag = !c->flag;
         break;
     case TW_SOP_ANDT:
-        c->flag = nonzero(get(m, in->x)) && c->flag;
+        c->flag = nonzero(get(c, in->x)) && c->flag;
         break;
     case TW_SOP_ORT:
-        c->flag = nonzero(get(m, in->x)) || c->flag;
+        c->flag = nonzero(get(c, in->x)) || c->flag;
         break;
     case TW_SOP_ADD:
     case TW_SOP_SUB:
@@ -704,14 +677,14 @@ static void execute(vm_t *m, const tw_sinsn_t *in)
     case TW_SOP_SQRA:
     case TW_SOP_AMAX:
     case TW_SOP_AMIN:
-        binary(m, in);
+        binary(c, in);
         break;
     case TW_SOP_ADDM:
     case TW_SOP_SUBM:
-        wrap(m, in);
+        wrap(c, in);
         break;
     case TW_SOP_LERP:
-        blend(m, in);
+        blend(c, in);
         break;
     case TW_SOP_EQU:
     case TW_SOP_NEQ:
@@ -719,43 +692,42 @@ static void execute(vm_t *m, const tw_sinsn_t *in)
     case TW_SOP_LTE:
     case TW_SOP_GTS:
     case TW_SOP_GTE:
-        compare(m, in);
+        compare(c, in);
         break;
     case TW_SOP_TST:
-        test_bits(m, in);
+        test_bits(c, in);
         break;
     case TW_SOP_INR:
-        in_range(m, in);
+        in_range(c, in);
         break;
     default:
-        fail(m, TW_E_SCR_FAULT);
+        fail(c, TW_E_SCR_FAULT);
         break;
     }
 }
 
-static void step(vm_t *m)
+static void step(tw_script_ctx_t *c)
 {
-    tw_script_ctx_t *const c = m->c;
-    const tw_script_t *const s = m->script;
-    c->pc = m->pc;
-    if (c->used >= m->budget) {
-        fail(m, TW_E_SCR_BUDGET);
+    const tw_script_t *const s = c->script;
+    c->pc = c->next;
+    if (c->used >= c->budget) {
+        fail(c, TW_E_SCR_BUDGET);
         return;
     }
-    if ((m->pc & 1) != 0 || !tw_inside(m->pc, 2, s->code_bytes)) {
-        fail(m, TW_E_SCR_FAULT);
+    if ((c->next & 1) != 0 || !tw_inside(c->next, 2, s->code_bytes)) {
+        fail(c, TW_E_SCR_FAULT);
         return;
     }
     tw_sinsn_t in;
-    tw_sop_decode(tw_get_le16(s->code + m->pc), &in);
-    if (!tw_inside(m->pc, 2u * in.halfwords, s->code_bytes)) {
-        fail(m, TW_E_SCR_FAULT);
+    tw_sop_decode(tw_get_le16(s->code + c->next), &in);
+    if (!tw_inside(c->next, 2u * in.halfwords, s->code_bytes)) {
+        fail(c, TW_E_SCR_FAULT);
         return;
     }
     c->used++;
-    m->pc += 2u * in.halfwords;
-    m->s1 = (uint16_t)(c->sp - 2); /* out of range when there is no second entry: s1_there() refuses it */
-    execute(m, &in);
+    c->next += 2u * in.halfwords;
+    c->s1 = (uint16_t)(c->sp - 2); /* out of range when there is no second entry: s1_there() refuses it */
+    execute(c, &in);
 }
 
 static uint32_t allowance(const tw_script_t *s, uint32_t asked)
@@ -764,27 +736,40 @@ static uint32_t allowance(const tw_script_t *s, uint32_t asked)
     return tw_min_u32(asked == 0 ? own : asked, TW_SCRIPT_BUDGET_MAX);
 }
 
-static void begin(vm_t *m, const int64_t *args, unsigned n_args, bool flag)
+void tw_script_begin(tw_script_ctx_t *c, const tw_script_t *s, const tw_script_host_t *host, const int64_t *args,
+                     unsigned n_args, bool flag, uint32_t budget)
 {
-    tw_script_ctx_t *const c = m->c;
     memset(c, 0, sizeof *c);
+    c->host = host;
+    c->budget = allowance(s, budget);
     c->flag = flag;
-    mask_registers(m, 0);
+    mask_registers(c, 0);
     for (unsigned i = 0; args != NULL && i < n_args && i < TW_SCRIPT_REGS; i++) {
         tw_script_set_int(c, i, TW_T_I64, args[i]);
     }
-    enter_script(m, m->script);
+    enter_script(c, s);
+}
+
+tw_err_t tw_script_go(tw_script_ctx_t *c, uint32_t limit)
+{
+    const uint32_t until = limit == 0 ? UINT32_MAX : c->used + limit; /* `used` stays far below */
+    c->held = false;
+    while (!c->done && c->err == TW_OK && !c->held) {
+        step(c);
+        c->held |= c->used >= until;
+    }
+    if (c->done || c->err != TW_OK) {
+        return c->err;
+    }
+    c->pc = c->next;
+    return TW_E_SCR_HELD;
 }
 
 tw_err_t tw_script_run(const tw_script_t *s, const tw_script_host_t *host, tw_script_ctx_t *c, const int64_t *args,
                        unsigned n_args, bool flag, uint32_t budget)
 {
-    vm_t m = {.script = s, .host = host, .c = c, .budget = allowance(s, budget)};
-    begin(&m, args, n_args, flag);
-    while (!m.done && m.err == TW_OK) {
-        step(&m);
-    }
-    return m.err;
+    tw_script_begin(c, s, host, args, n_args, flag, budget);
+    return tw_script_go(c, 0);
 }
 
 /* ---- for system calls ---- */
