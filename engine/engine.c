@@ -163,6 +163,7 @@ static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t 
     /* What a replay could not know must not come in. */
     const bool boot = e->c.moves == 0 && atomic_load_explicit(&e->recorder, memory_order_relaxed) == NULL;
     const tw_graph_env_t env = {.port = e->cfg.port,
+                                .ack_port = e->cfg.port,
                                 .board = &s->side.board,
                                 .infer = e->cfg.infer,
                                 .kept = boot ? e->cfg.board : NULL,
