@@ -628,6 +628,7 @@ void graph_reset_carried(tw_graph_t *g, uint32_t node, bool goes_on)
 
 void tw_graph_restart(tw_graph_t *g, uint8_t *scratch, uint32_t value_bytes)
 {
+    asks_reset(g);
     for (uint32_t i = 0; i < g->n_arcs; i++) {
         prefill_arc(g, i);
     }
@@ -641,6 +642,7 @@ void tw_graph_restart(tw_graph_t *g, uint8_t *scratch, uint32_t value_bytes)
 void tw_graph_reset(tw_graph_t *g, bool warm)
 {
     control_reset(g);
+    asks_reset(g);
     debug_gone(g, 0, true, TW_STOP_RESET);
     g->use_case = warm ? g->use_case : 0;
     driver_reset(g);
@@ -704,8 +706,9 @@ tw_err_t tw_graph_load(tw_graph_t *g, const uint8_t *img, const tw_graph_env_t *
     control_init(g);
     script_init(g);
     g->restored = fetch_state(g, *arena);
+    g->loading = true;
     tw_graph_reset(g, false);
-    g->restored = false;
+    g->loading = g->restored = false;
     if (g->node_fault.err != TW_OK) {
         tw_graph_stop(g);
         arena->used = mark;
