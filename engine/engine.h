@@ -22,6 +22,7 @@
 #include "engine/base/port.h"
 #include "engine/base/ring.h"
 #include "engine/board/board.h"
+#include "engine/graph/graph_debug.h"
 #include "engine/graph/graph_shadow.h"
 #include "engine/node/node.h"
 #include "engine/script/script.h"
@@ -41,6 +42,7 @@ typedef struct tw_engine_cfg {
                               The board's processors are dealt out among them in turn */
     const tw_infer_t *infer; /* networks nodes may run, NULL none; called from the engine's thread, and from the control
                                 thread while a graph is primed (describe, n_models) */
+    uint32_t trace_bytes;    /* ring of traces of scripts, power of two; 0: no traces */
 } tw_engine_cfg_t;
 
 /** Memory tw_engine_init() takes for this configuration [bytes], alignment 64. */
@@ -312,6 +314,22 @@ tw_err_t tw_engine_put_shadow_drop(tw_engine_t *e, uint32_t token, uint32_t shad
 /** Largest piece of the pool that is free [bytes]. A swap, rollback or unload frees all shadows. */
 uint32_t tw_engine_shadow_room(tw_engine_t *e);
 
+/* ---- control side: debugging scripts ---------------------------------------------- */
+
+/**
+ * A command to the debugger of the graph's scripts (graph_debug.h), at the group's boundary. A swap, rollback or unload
+ * detaches it. Reply data: as tw_debug_command() says; its err also BUSY: what is recorded could not be replayed.
+ * @return NO_GRAPH, SCRIPT_NONE, RANGE (more data than fits), UNSUPPORTED (built without), QUEUE_FULL
+ */
+tw_err_t tw_engine_put_debug(tw_engine_t *e, uint32_t token, const tw_debug_cmd_t *q);
+/** Changes when a script is held, ends or cannot go on: ask for the state then. Any thread. */
+uint32_t tw_engine_debug_stops(tw_engine_t *e);
+/** Next record of the trace with its data, until tw_engine_trace_done(); NULL when there is none. One thread. */
+const tw_trace_t *tw_engine_trace(tw_engine_t *e, const uint8_t **data);
+void tw_engine_trace_done(tw_engine_t *e);
+/** Records that found no room. */
+uint32_t tw_engine_trace_lost(tw_engine_t *e);
+
 /* ---- control side: recording -------------------------------------------------------- */
 
 typedef enum tw_recorder_state {
@@ -388,6 +406,7 @@ typedef enum tw_event {
     TW_EV_FLOW = 5,         /* at = arc, value = 0 underflow, 1 overflow; first of a series */
     TW_EV_IO = 6,           /* at = hwid, value: back-end's; err: settings it refused */
     TW_EV_APP = 7,          /* at = callapp code, value = r0 */
+    TW_EV_DEBUG = 8,        /* a debugger holds a script: at = script, value = pc */
 } tw_event_t;
 
 typedef struct tw_engine_reply {

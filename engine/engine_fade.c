@@ -256,16 +256,28 @@ static void side_flush(void *ctx, const void *at, uint32_t bytes, bool wrote)
     s->real->flush(s->real->ctx, at, bytes, wrote);
 }
 
+static void side_look(void *ctx, uint32_t hwid, uint32_t look)
+{
+    const fade_side_t *s = ctx;
+    s->real->look(s->real->ctx, hwid, look);
+}
+
+static void side_heard(void *ctx, uint32_t hwid, const tw_io_heard_t *ack)
+{
+    const fade_side_t *s = ctx;
+    s->real->heard(s->real->ctx, hwid, ack);
+}
+
 void fade_init(fade_side_t *s, const tw_board_t *real)
 {
     *s = (fade_side_t){.board = *real, .real = real};
     s->board.ctx = s;
     s->board.io = real->io != NULL ? side_io : NULL;
     s->board.flush = real->flush != NULL ? side_flush : NULL;
+    s->board.look = real->look != NULL ? side_look : NULL;
+    s->board.heard = real->heard != NULL ? side_heard : NULL;
     s->board.read = side_read;
     s->board.write = side_write;
-    s->board.io = real->io != NULL ? side_io : NULL;
-    s->board.flush = real->flush != NULL ? side_flush : NULL;
 }
 
 /* ---- before -------------------------------------------------------------------------------------- */

@@ -37,6 +37,7 @@ typedef enum tw_op {
     OP_SHADOW_READ,
     OP_SHADOW_DROP,
     OP_IO,
+    OP_DEBUG,
 } tw_op_t;
 
 /* A command as it lies in the queue; `n` bytes of data follow. */
@@ -152,7 +153,10 @@ struct tw_engine {
     tw_gauge_t state, late, events_lost;
     shadow_slot_t shadows[TW_MAX_SHADOWS];
     uint8_t *shadow_pool;
-    tw_ring_t replies, events;
+    tw_ring_t replies, events, trace;
+    tw_gauge_t trace_lost;
+    uint64_t trace_seq; /* the engine's */
+    tw_graph_debug_t debug;
     tw_recorder_t *_Atomic recorder; /* control sets it, the engine looks once a tick */
     struct {
         uint32_t start, put; /* queue positions: open group is [start, put) */
@@ -218,6 +222,7 @@ static inline cmd_t *cmd_at(tw_engine_t *e, uint32_t pos)
 
 /* engine_apply.c: engine side */
 void engine_apply(tw_engine_t *e, const cmd_t *c, tw_err_t refused);
+tw_err_t engine_control(tw_engine_t *e, tw_control_t op, uint32_t steps);
 
 /* engine_swap.c: engine side */
 void swap_apply(tw_engine_t *e, const cmd_t *c);
@@ -293,6 +298,17 @@ void shadow_apply(tw_engine_t *e, const cmd_t *c);
 void shadow_refused(tw_engine_t *e, const cmd_t *c);
 /** All of a graph end. */
 void shadow_leave(tw_engine_t *e, tw_graph_t *g);
+
+/* engine_debug.c: engine side */
+void debug_init(tw_engine_t *e);
+void debug_apply(tw_engine_t *e, const cmd_t *c);
+/** Before the block: a held call goes on. */
+void debug_before(tw_engine_t *e);
+/** After what ran scripts: a script that is held may stop the graph. */
+void debug_after(tw_engine_t *e);
+/** What a script raised, for who traces. */
+void debug_event(tw_engine_t *e, const tw_graph_event_t *ev);
+void debug_leaves(tw_engine_t *e, tw_graph_t *g);
 
 /* engine_record.c: engine side */
 /** Before commands apply: begin or end what was asked for. */

@@ -221,6 +221,7 @@ static void become(tw_engine_t *e, int slot, int kept)
 {
     if (e->e.graph != NULL) {
         shadow_leave(e, e->e.graph);
+        debug_leaves(e, e->e.graph);
         silence(e->e.graph);
         if (!e->e.fading) {
             tw_graph_ios_stop(e->e.graph);

@@ -58,6 +58,23 @@ typedef struct tw_io_set {
     uint32_t io;
 } tw_io_set_t;
 
+/** An acknowledgement as the graph found it. */
+typedef struct tw_io_heard {
+    uint32_t look;  /* how often the graph had looked for those of this IO in this block, 0 the first time */
+    uint32_t bytes; /* 0 a hole */
+    uint64_t stamp_us;
+    const uint8_t *part[2]; /* RX: the bytes, in one or two pieces */
+    uint32_t part_bytes[2];
+    bool aligned, in_place; /* they begin at a multiple of 4; they are in the buffer SET proposed */
+} tw_io_heard_t;
+
+/** Bytes a protected node may touch. */
+typedef struct tw_region {
+    void *at;
+    uint32_t bytes;
+    bool writes;
+} tw_region_t;
+
 typedef struct tw_board {
     void *ctx;
     uint32_t platform_id; /* CRC-32C of the canonical platform text; images carry it */
@@ -90,6 +107,11 @@ typedef struct tw_board {
      * @return START: the transfer is possible (false: asked again, less and less often); SET: the settings are taken
      */
     bool (*io)(void *ctx, uint32_t hwid, tw_io_command_t command, const void *data, uint32_t bytes);
+    /** Engine thread: the graph looks whether IO `hwid` was acknowledged, for the time `look` in this block. A driver
+     *  without interrupts may acknowledge inside the call. NULL = none of them needs to know */
+    void (*look)(void *ctx, uint32_t hwid, uint32_t look);
+    /** Engine thread: the look found this one; valid during the call. In order, each once. NULL = nobody listens */
+    void (*heard)(void *ctx, uint32_t hwid, const tw_io_heard_t *ack);
     /**
      * Control thread: may SET bring these settings to IO `hwid`, which has those of `now`? NULL = io() alone decides,
      * when it is told.
@@ -108,6 +130,12 @@ typedef struct tw_board {
     bool (*store)(void *ctx, const void *data, uint32_t bytes);
     /** What was kept last, before the power went; control thread. @return its bytes, at most `room`; 0 nothing */
     uint32_t (*restore)(void *ctx, void *data, uint32_t room);
+    /**
+     * Protection unit, for nodes that ask for it (isolate): until the call with n = 0 the calling thread may touch
+     * these regions only, beside its stack and what is read-only. One pair of calls around each run, never nested.
+     * NULL = there is none, and a graph with such a node is refused (IMG_SERVICE).
+     */
+    void (*isolate)(void *ctx, const tw_region_t *regions, uint32_t n);
     uint32_t processors; /* bit (procID - 1): there are instances that play it; 0 = TW_PROCESSOR alone */
 } tw_board_t;
 

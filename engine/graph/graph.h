@@ -22,7 +22,7 @@ enum {
     TW_GEV_NODE_ERROR = 4,
     TW_GEV_FLOW = 5,
     TW_GEV_IO = 6,
-    TW_GEV_APP = 7,
+    TW_GEV_APP = 7, /* 8 and on: of traces alone, graph_debug.h */
 };
 
 typedef struct tw_graph_event {
@@ -52,6 +52,7 @@ typedef struct tw_graph_image {
 /** What a graph needs from around it; outlives it. */
 typedef struct tw_graph_env {
     const tw_port_t *port;
+    const tw_port_t *ack_port; /* the clock acknowledgements are stamped by, maybe in an interrupt; NULL: `port` */
     const tw_board_t *board;
     tw_graph_host_t host;
     const tw_infer_t *infer; /* networks, NULL none */
@@ -76,24 +77,34 @@ typedef struct tw_graph_node {
     uint32_t record;            /* byte offset of its record in the image */
     uint32_t command;           /* trace id, ready to be or-ed with a command */
     uint8_t rx, tx;
-    uint8_t reruns;     /* at most, 0 = none */
-    uint8_t hqos;       /* has a high QoS arc: runs when those are ready */
-    int16_t script;     /* before and after script, -1 none */
-    int16_t own_script; /* code of a script node, -1 none */
-    uint16_t pos;       /* place in the schedule: its tw_graph_hot_t */
-    uint8_t flow;       /* bit tw_flow_t: control nodes ask it, see graph_control.c */
-    bool failed;        /* its first error was told */
-    uint8_t places;     /* of its memory blocks that are in tw_graph_t.places, */
-    uint32_t place;     /* from here on */
-    tw_gauge_t touched; /* a script of this graph has set a parameter of it, or RESET it */
+    uint8_t reruns;               /* at most, 0 = none */
+    uint8_t hqos;                 /* has a high QoS arc: runs when those are ready */
+    int16_t script;               /* before and after script, -1 none */
+    int16_t own_script;           /* code of a script node, -1 none */
+    uint16_t pos;                 /* place in the schedule: its tw_graph_hot_t */
+    uint8_t flow;                 /* bit tw_flow_t: control nodes ask it, see graph_control.c */
+    bool failed;                  /* its first error was told */
+    uint8_t places;               /* of its memory blocks that are in tw_graph_t.places, */
+    uint8_t preset;               /* of its last RESET: the image's, or one set since */
+    uint32_t place;               /* from here on */
+    struct tw_graph_stage *stage; /* its memory is made ready for each call: graph_stage.c; NULL not */
+    tw_gauge_t touched;           /* a script of this graph has set a parameter of it, or RESET it */
     tw_gauge_t errors;
     tw_gauge_t load_cycles; /* of a block, mean of the last TW_LOAD_BLOCKS */
 } tw_graph_node_t;
 
 /** A memory block with a life of its own. */
-enum { TW_PLACE_BACKUP = 1, TW_PLACE_MOVES = 2 };
+enum {
+    TW_PLACE_BACKUP = 1, /* is saved and restored */
+    TW_PLACE_MOVES = 2,  /* tw_graph_relocate() */
+    TW_PLACE_IN_OUT = 4, /* is brought to `fast` for each call of its node, and back */
+    TW_PLACE_IN = 8,     /* is brought to `fast` for each call: constants */
+    TW_PLACE_CLEAR = 16, /* is zeros when a run begins */
+    TW_PLACE_SHOWN = 32, /* of a node that runs behind the protection unit */
+};
 typedef struct tw_graph_place {
-    uint8_t *at;
+    uint8_t *at;   /* where it is between calls */
+    uint8_t *fast; /* where it is during calls of its node; NULL there too */
     uint32_t bytes;
     uint16_t node;
     uint8_t block, flags;
@@ -136,6 +147,8 @@ typedef struct tw_graph_driver {
     uint32_t flight;        /* bytes START gave that are not acknowledged yet */
     uint32_t wait, backoff; /* scans until a START is tried again */
     uint32_t done;          /* bytes of the frame under way */
+    uint32_t looks, heard;  /* for acknowledgements in this block; those that were seen so far */
+    uint32_t heard_to;      /* where the bytes of the next one are in `buffer`, counted as `unstaged` */
     bool opened, ongoing, skip, servant;
 } tw_graph_driver_t;
 /** Loads of nodes are told over this many blocks. In one of them every run is timed: to look at the counter costs as
@@ -236,6 +249,9 @@ typedef struct tw_graph {
     tw_script_ctx_t *script_ctx;
     uint8_t *script_scratch; /* memory scripts share; NULL when none does */
     tw_script_host_t script_host;
+#if TW_SCRIPT_DEBUG
+    struct tw_graph_debug *debug; /* graph_debug.h; NULL: nobody debugs or traces */
+#endif
     double period_s; /* of a block */
     uint64_t tick, now_us;
     tw_fault_t node_fault; /* first node that failed, and how */

@@ -305,6 +305,7 @@ void tw_graph_carry(const tw_graph_carry_t *c, tw_graph_t *from, tw_graph_t *to,
         }
         carry_memory(from, f, to, i);
         const uint32_t saved = params ? tw_graph_save_params(from, f, c->value) : 0;
+        to->nodes[i].preset = params ? from->nodes[f].preset : to->nodes[i].preset;
         graph_reset_carried(to, i, goes_on(c, to, i));
         tw_graph_restore_params(to, i, c->value, saved, c->value + c->value_bytes);
     }

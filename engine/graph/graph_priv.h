@@ -55,6 +55,11 @@ tw_err_t grants_make(const uint8_t *img, const tw_node_order_t *order, uint32_t 
                      tw_fault_t *fault);
 #endif
 
+/** Processor and class a node runs on, below TW_THREADS; its record from there on of a node that several processors
+ *  may run. Nodes of one thread never run at the same time: these may share memory. */
+enum { TW_THREADS = 64 };
+uint32_t img_thread(const uint8_t *img, uint32_t record);
+
 /** The other arc of the same buffer behind or before a node that works in place, or the arc itself. */
 uint32_t img_shares(const uint8_t *img, uint32_t arc);
 
@@ -148,10 +153,22 @@ void flow_ios_in(tw_graph_t *g);
 bool flow_ios_out(tw_graph_t *g);
 
 /* graph_load.c */
-/** What RESET hands a node: where its memory is, its formats. */
 /** RESET, warm, of a node whose memory was copied from another graph; goes_on: what its arcs hold was, too. */
 void graph_reset_carried(tw_graph_t *g, uint32_t node, bool goes_on);
+/** What RESET hands a node, but its memory is where it lasts: a staged block is at home. */
 void node_memory(const tw_graph_t *g, uint32_t node, tw_node_reset_t *r);
+
+/* graph_stage.c: memory made ready for each call of a node */
+typedef struct tw_graph_stage tw_graph_stage_t;
+/** After the places. @return false: out of memory */
+bool stage_take(tw_graph_t *g, tw_arena_t *arena, uint64_t *missing);
+/** A tw_node_fn whose `inst` is the stage. */
+uint32_t stage_call(uint32_t cmd, void *stage, tw_xdm_t *data, uint32_t *state);
+/** Any command but RUN, whose way is the hot record's. */
+static inline uint32_t call_node(const tw_graph_node_t *n, uint32_t cmd, tw_xdm_t *data, uint32_t *state)
+{
+    return n->stage != NULL ? stage_call(cmd, n->stage, data, state) : n->desc->run(cmd, n->inst, data, state);
+}
 
 /* graph_run.c: one node */
 void node_error(tw_graph_t *g, uint32_t node, uint32_t err);
@@ -232,4 +249,25 @@ void mp_drop(tw_graph_t *g, uint32_t pos, bool release);
 /** `code` runs from the next call on; code and literals must stay where they are. */
 void script_install(tw_graph_script_t *s, const tw_script_t *code);
 void script_init(tw_graph_t *g);
+/** A script failed: it is disabled, counted and told about. */
+void script_isolate(tw_graph_t *g, uint32_t script, tw_err_t err, uint32_t pc);
+
+/* graph_debug.c: with a debugger or a trace */
+typedef struct tw_script_start {
+    const int64_t *args;
+    unsigned n_args;
+    bool flag;
+    uint32_t budget;
+} tw_script_start_t;
+/** A run of a script. @return also SCR_HELD: *ctx is the held call, or NULL: it was held before. */
+tw_err_t debug_call(tw_graph_t *g, uint32_t script, const tw_script_start_t *start, const tw_script_ctx_t **ctx);
+/** The script (or all) is not what it was; `why`: tw_debug_stop_t. */
+#if TW_SCRIPT_DEBUG
+void debug_gone(tw_graph_t *g, uint32_t script, bool all, unsigned why);
+#else
+static inline void debug_gone(tw_graph_t *g, uint32_t script, bool all, unsigned why)
+{
+    (void)g, (void)script, (void)all, (void)why;
+}
+#endif
 uint32_t script_call_node(void *ctx, uint32_t script, uint32_t phase);

@@ -202,7 +202,7 @@ tw_err_t tw_graph_set_param(tw_graph_t *g, uint32_t node, uint32_t tag, const ui
     tw_xdm_t data = {.ptr = (void *)(uintptr_t)value, .bytes = bytes};
     uint32_t state = 0;
     const uint32_t err =
-        n->desc->run(TW_CMD_SET_PARAMETER | tw_put_bits(tag, TW_LO(TW_CMD_TAG)) | n->command, n->inst, &data, &state);
+        call_node(n, TW_CMD_SET_PARAMETER | tw_put_bits(tag, TW_LO(TW_CMD_TAG)) | n->command, &data, &state);
     if (err != 0) {
         node_error(g, node, err);
     }
@@ -215,7 +215,7 @@ tw_err_t tw_graph_get_param(tw_graph_t *g, uint32_t node, uint32_t tag, uint8_t 
     tw_xdm_t data = {.ptr = value, .bytes = *bytes};
     uint32_t state = 0;
     const uint32_t err =
-        n->desc->run(TW_CMD_READ_PARAMETER | tw_put_bits(tag, TW_LO(TW_CMD_TAG)) | n->command, n->inst, &data, &state);
+        call_node(n, TW_CMD_READ_PARAMETER | tw_put_bits(tag, TW_LO(TW_CMD_TAG)) | n->command, &data, &state);
     *bytes = err == 0 ? tw_min_u32(data.bytes, *bytes) : 0;
     return (tw_err_t)(-(int32_t)(err & 0xFFFFu));
 }

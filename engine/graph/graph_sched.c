@@ -65,8 +65,8 @@ void tw_graph_bind(tw_graph_t *g, uint32_t node)
 {
     const tw_graph_node_t *n = &g->nodes[node];
     tw_graph_hot_t *h = &g->hot[n->pos];
-    h->run = n->desc->run;
-    h->inst = n->inst;
+    h->run = n->stage != NULL ? stage_call : n->desc->run;
+    h->inst = n->stage != NULL ? (void *)n->stage : n->inst;
     h->plain = plain(g, n) && !has_shadow(g, node);
     h->single = h->plain && n->rx == 1 && n->tx == 1;
     h->in = h->single ? &g->arcs[n->refs[0].arc] : NULL;

@@ -4,6 +4,7 @@
  */
 #include "engine/base/crc.h"
 #include "engine/graph/graph_carry.h"
+#include "engine/graph/graph_debug.h"
 #include "engine/graph/graph_priv.h"
 
 void script_install(tw_graph_script_t *s, const tw_script_t *code)
@@ -17,15 +18,27 @@ void script_install(tw_graph_script_t *s, const tw_script_t *code)
     tw_gauge_set(&s->crc, tw_crc32c(0, code->code, bytes));
 }
 
-static void isolate(tw_graph_t *g, uint32_t script, tw_err_t err)
+void script_isolate(tw_graph_t *g, uint32_t script, tw_err_t err, uint32_t pc)
 {
     tw_graph_script_t *s = &g->scripts[script];
     tw_gauge_set(&s->disabled, 1);
     tw_gauge_add(&s->faults, 1);
     tw_gauge_set(&s->last_error, (uint32_t) - (int32_t)err);
-    tw_gauge_set(&s->last_pc, g->script_ctx->pc);
+    tw_gauge_set(&s->last_pc, pc);
     tw_gauge_set(&g->last_error, (uint32_t) - (int32_t)err);
-    flow_event(g, TW_GEV_SCRIPT_FAULT, script, g->script_ctx->pc, err);
+    flow_event(g, TW_GEV_SCRIPT_FAULT, script, pc, err);
+}
+
+static tw_err_t run(tw_graph_t *g, uint32_t script, const tw_script_start_t *b, const tw_script_ctx_t **c)
+{
+#if TW_SCRIPT_DEBUG
+    if (g->debug != NULL) {
+        return debug_call(g, script, b, c);
+    }
+#endif
+    *c = g->script_ctx;
+    return tw_script_run(&g->scripts[script].code, &g->script_host, g->script_ctx, b->args, b->n_args, b->flag,
+                         b->budget);
 }
 
 tw_err_t tw_graph_run_script(tw_graph_t *g, uint32_t script, const int64_t *args, unsigned n_args, bool flag,
@@ -39,15 +52,17 @@ tw_err_t tw_graph_run_script(tw_graph_t *g, uint32_t script, const int64_t *args
     if (tw_gauge_get(&s->disabled) != 0) {
         return TW_E_SCR_DISABLED;
     }
+    const tw_script_start_t start = {args, n_args, flag, budget};
+    const tw_script_ctx_t *c;
     g->in_script = true;
-    const tw_err_t err = tw_script_run(&s->code, &g->script_host, g->script_ctx, args, n_args, flag, budget);
+    const tw_err_t err = run(g, script, &start, &c);
     g->in_script = false;
-    tw_gauge_add(&s->runs, 1);
-    if (err != TW_OK) {
-        isolate(g, script, err);
+    tw_gauge_add(&s->runs, c != NULL);
+    if (err != TW_OK && err != TW_E_SCR_HELD) {
+        script_isolate(g, script, err, c->pc);
     }
     if (ctx != NULL) {
-        *ctx = g->script_ctx;
+        *ctx = c;
     }
     return err;
 }
@@ -128,6 +143,7 @@ void tw_graph_set_script(tw_graph_t *g, uint32_t script, const uint8_t *code, ui
     memcpy(s->live, code, tw_script_bytes(code_bytes, pool_bytes));
     const tw_script_t next = replacement(g, script, s->live, code_bytes, pool_bytes);
     script_install(s, &next);
+    debug_gone(g, script, false, TW_STOP_REPLACED);
     tw_graph_enable_script(g, script, true);
 }
 
@@ -158,6 +174,7 @@ void tw_graph_restore_script(tw_graph_t *g, uint32_t script, const uint8_t *from
 {
     if (bytes == SAVED_HEAD) {
         script_install(&g->scripts[script], &g->scripts[script].boot);
+        debug_gone(g, script, false, TW_STOP_REPLACED);
     } else {
         tw_graph_set_script(g, script, from + SAVED_HEAD, tw_get_le32(from), tw_get_le32(from + 4));
     }
@@ -167,4 +184,7 @@ void tw_graph_restore_script(tw_graph_t *g, uint32_t script, const uint8_t *from
 void tw_graph_enable_script(tw_graph_t *g, uint32_t script, bool on)
 {
     tw_gauge_set(&g->scripts[script].disabled, on ? 0 : 1);
+    if (!on) {
+        debug_gone(g, script, false, TW_STOP_DISABLED);
+    }
 }
