@@ -8,10 +8,11 @@
  *   program   n_scripts u8, T u8, privileged u8, n_args u8, budget u32, args 3 x i64; then for each script:
  *             code u16, pool u16 [bytes], regs, ptrs, stack, shared, mem, 0, 0, 0 u8, memory, code and pool as stored
  *   result    error of the verifier i32, its place u32; when 0: error of the run i32, pc u32, used u32, T u8, errors
- * u8, lc u16, entries of the stack u16; r0..r5 and the stack: type u8, value 8 bytes (floats as fp64); p0..p5: space
+ * u8, lc u16, entries of the stack u16; r0..r5 and the stack: type u8, image u64; p0..p5: space
  * u8, type u8, size u32, offset u32, base u32 (from the memory or the pool); the memories COUNT mode ends with a record
  * of the number of refused programs (u32).
  */
+#include "engine/script/script_debug.h"
 #include "tests/oracle/script_gen.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,16 +132,10 @@ static tw_script_host_t host = {.syscall = on_call, .callapp = on_app, .script =
 
 /* ---- results ---- */
 
-static void put_value(unsigned t, const tw_sval_t *v)
+static void put_value(tw_stype_t t, uint64_t image)
 {
-    uint64_t b = v->u;
     put8(t);
-    if (t >= TW_T_FP16 && t <= TW_T_FP64) {
-        const double d = t == TW_T_FP64 ? v->f : (double)v->s;
-        memcpy(&b, &d, 8);
-        b = d != d ? (uint64_t)0x7FF8 << 48 : b;
-    }
-    put64(t == TW_T_PTR ? 0 : b);
+    put64(t == TW_T_PTR ? 0 : image);
 }
 
 static void put_pointer(const tw_sptr_t *p)
@@ -168,11 +163,13 @@ static void put_state(tw_err_t err)
     put8(ctx.errors);
     put16(ctx.lc);
     put16(ctx.sp);
-    for (unsigned i = 0; i < TW_SCRIPT_REGS; i++) {
-        put_value(ctx.rt[i], &ctx.r[i]);
+    tw_stype_t t;
+    uint64_t image;
+    for (unsigned i = 0; i < TW_SCRIPT_REGS && tw_script_look(&ctx, TW_LOOK_R0 + i, &t, &image) == TW_OK; i++) {
+        put_value(t, image);
     }
-    for (unsigned i = 0; i < ctx.sp && i < TW_SCRIPT_STACK_MAX; i++) {
-        put_value(ctx.stack_t[i], &ctx.stack[i]);
+    for (unsigned i = 0; tw_script_stack(&ctx, i, &t, &image); i++) {
+        put_value(t, image);
     }
     for (unsigned i = 0; i < TW_SCRIPT_PTRS; i++) {
         put_pointer(&ctx.p[i]);

@@ -78,9 +78,7 @@ def program(b):
 
 
 def value(kind, v):
-    if t.is_float(kind):
-        return struct.pack("<BQ", kind, t.bits_of(v, t.FP64))
-    return struct.pack("<BQ", kind, 0 if kind == t.PTR else v & M64)
+    return struct.pack("<BQ", kind, 0 if kind == t.PTR else t.bits_of(v, kind))
 
 
 def state(m, err, scripts):
@@ -102,7 +100,7 @@ def fields(b):
     for i in range(6 + head[8]):
         kind, v = struct.unpack_from("<BQ", b, at)
         at += 9
-        shown = struct.unpack("<d", struct.pack("<Q", v))[0] if t.is_float(kind) else v
+        shown = t.from_bits(v, kind) if kind != t.PTR else "pointer"
         out.append(f"{'r' if i < 6 else 's'}{i if i < 6 else i - 6} type {kind} {shown} {v:x}")
     for i in range(6):
         out.append("p%d space %d type %d size %d offset %d base %d" % (i, *struct.unpack_from("<BBIII", b, at)))

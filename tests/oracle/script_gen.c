@@ -556,7 +556,7 @@ static void over(gen_t *g)
 
 static void host_call(gen_t *g)
 {
-    static const uint8_t plain[] = {0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 39};
+    static const uint8_t plain[] = {0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, 39};
     const unsigned kind = below(g, 10);
     if (kind < 4) {
         word(g, 0x0300 | (chance(g, 30) ? 0x80 : 0) | plain[below(g, sizeof plain)]);
@@ -765,6 +765,10 @@ static void script(uint64_t *seed, gen_script_t *s, unsigned self, unsigned scri
         tw_put_le64(s->mem + i, chance(&g, 50) ? whole_bits(&g) : fp64_bits(&g));
     }
     g.set = g.write = s->mem_bytes != 0 && s->ptrs != 0 ? 1u << (s->ptrs - 1) : 0;
+    if (g.set != 0 && chance(&g, 10)) { /* scratch: written before anything is read */
+        s->shared = 1;
+        word(&g, 0x1200 | (5u + s->ptrs) << 4 | reg(&g));
+    }
     g.pool_labels = chance(&g, 60) ? 1 + below(&g, 3) : 0;
     items(&g, size / 2 + below(&g, size));
     const bool deep = scripts > 1 && chance(&g, 20);
@@ -794,6 +798,72 @@ void gen_program(uint64_t *seed, unsigned size, gen_program_t *p)
     for (unsigned i = 0; i < GEN_ARGS; i++) {
         p->args[i] = (int64_t)whole_bits(&g);
     }
+}
+
+/* Any word there is, its operands among the first few or anything. */
+static void wild_word(gen_t *g)
+{
+    static const uint8_t high[] = {0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x0F, 0x10, 0x11, 0x12,
+                                   0x14, 0x19, 0x1A, 0x10, 0x11, 0x12, 0x14, 0x19, 0x1A, 0x30, 0x31, 0x32, 0x33,
+                                   0x34, 0x35, 0xE5, 0xE6, 0xC6, 0xC7, 0x08, 0x10, 0x14, 0xC6, 0xC7, 0x08};
+    static const uint8_t codes[] = {0, 1, 2, 6, 7, 8, 11, 11, 12, 13, 14, 14, 14, 14, 15, 15};
+    const unsigned k = below(g, 16);
+    const unsigned x = codes[below(g, sizeof codes)];
+    const unsigned y = codes[below(g, sizeof codes)];
+    if (k < 8) {
+        const unsigned h = high[below(g, sizeof high)];
+        word(g, h << 8 | (h < 8 ? (chance(g, 50) ? 0x80 : 0) | below(g, 4) : h == 8 ? 120 + below(g, 2) : x << 4 | y));
+    } else if (k < 13) {
+        word(g, (0xC0 + below(g, 0x30)) << 8 | x << 4 | y);
+    } else if (k < 15) {
+        literal(g, x, below(g, 16));
+    } else {
+        word(g, (2 + below(g, 9)) << 12 | x << 8 | below(g, 256));
+    }
+}
+
+/* A pointer waits on the stack while something happens around it. */
+static void around_pointer(gen_t *g)
+{
+    const unsigned y = below(g, 4);
+    word(g, 0x0800 | (120 + below(g, 2)));
+    for (unsigned n = below(g, 3); n > 0; n--) {
+        wild_word(g);
+    }
+    if (chance(g, 60)) {
+        static const uint8_t ops[] = {0x10, 0x14, 0xCA, 0xC6, 0xC7, 0xC8, 0xC9, 0xD1, 0xD2, 0xE7, 0x35, 0x11};
+        word(g, 0xC200);
+        word(g, (unsigned)ops[below(g, sizeof ops)] << 8 | (chance(g, 70) ? R_S1 : R_S0) << 4 | (y == 3 ? R_S0 : y));
+        word(g, 0x10D0 | R_S0);
+    }
+    word(g, (chance(g, 50) ? 0x1060 : 0x1460) | R_S0);
+    word(g, 0x1106 | below(g, 3) << 4);
+}
+
+void gen_wild(uint64_t *seed, gen_program_t *p)
+{
+    gen_t g = {.seed = seed, .s = &p->scripts[0], .room = 160};
+    gen_script_t *const s = g.s;
+    memset(s, 0, sizeof *s);
+    *p = (gen_program_t){.n_scripts = 1, .budget = 64, .flag = chance(&g, 50)};
+    s->regs = 3;
+    s->ptrs = 6;
+    s->stack = (uint8_t)(1 + below(&g, 4));
+    s->mem_bytes = (uint8_t)(chance(&g, 80) ? 16 : 0);
+    s->shared = chance(&g, 20);
+    for (unsigned n = 1 + below(&g, 9); n > 0; n--) {
+        if (chance(&g, 8)) {
+            word(&g, 0x0500 | below(&g, 4));
+        }
+        if (chance(&g, 5)) {
+            around_pointer(&g);
+        }
+        wild_word(&g);
+    }
+    word(&g, 0xC000);
+    s->code_bytes = (uint16_t)(2 * g.n);
+    g.pool_labels = 2;
+    pool(&g);
 }
 
 void gen_mutate(uint64_t *seed, gen_program_t *p)

@@ -36,6 +36,9 @@ uint64_t gen_random(uint64_t *seed);
 /** One program; what the generator believes to be sound. `size` limits the items of the main routine. */
 void gen_program(uint64_t *seed, unsigned size, gen_program_t *p);
 
+/** A few words at random: mostly refused, but near the edges of what is accepted. */
+void gen_wild(uint64_t *seed, gen_program_t *p);
+
 /** Change a few words, operands or limits. */
 void gen_mutate(uint64_t *seed, gen_program_t *p);
 
