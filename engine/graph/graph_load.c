@@ -655,6 +655,9 @@ void tw_graph_reset(tw_graph_t *g, bool warm)
     }
     for (uint32_t i = 0; i < g->n_scripts; i++) {
         tw_graph_enable_script(g, i, true);
+        if (!warm && g->scripts[i].boot.mem != NULL) {
+            memset(g->scripts[i].boot.mem, 0, g->scripts[i].boot.mem_bytes);
+        }
     }
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         g->nodes[i].failed = false;
