@@ -167,6 +167,7 @@ static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t 
                                 .board = &s->side.board,
                                 .infer = e->cfg.infer,
                                 .apps = e->cfg.apps,
+                                .npu_bytes = e->cfg.npu_bytes,
                                 .kept = boot ? e->cfg.board : NULL,
                                 .image = parts};
     TW_TRY(take_marks(s, tw_bits(tw_img_word(image, 0, TW_W_COUNTS), TW_W12_NODES), &arena, fault));

@@ -44,6 +44,7 @@ typedef struct tw_engine_cfg {
                                 thread while a graph is primed (describe, n_models) */
     uint32_t trace_bytes;    /* ring of traces of scripts, power of two; 0: no traces */
     const tw_apps_t *apps;   /* application callbacks of scripts, NULL none */
+    uint32_t npu_bytes;      /* of each graph, for networks its scripts run; 0 = TW_SCRIPT_NPU_BYTES */
     /** A replay: what scripts were told by pins, application, board and networks. NULL: they are asked. */
     bool (*recall)(void *ctx, tw_answer_t *a);
     void *recall_ctx;
