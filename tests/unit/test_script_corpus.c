@@ -289,7 +289,7 @@ static void directive(char *line)
 
 static void assemble(const char *text, size_t n)
 {
-    if (!tw_asm(text, n, &out) || out.n_diags != 0) {
+    if (!tw_asm(text, n, &out)) {
         fail_msg("%s: line %u: %s", name, out.diags[0].line, out.diags[0].text);
     }
     memcpy(image, out.code, out.code_bytes);
@@ -332,6 +332,9 @@ static void try_program(char *text)
     assert_true(strlen(text) < sizeof copy);
     char *const body = strchr(text, '\n');
     assemble(body, strlen(body));
+    if (out.n_diags != 0) {
+        fail_msg("%s: line %u: %s", name, out.diags[0].line, out.diags[0].text);
+    }
     round_trip();
     snprintf(copy, sizeof copy, "%s", body);
     for (char *line = strstr(copy, "\n;@"); line != NULL;) {
@@ -396,11 +399,155 @@ static const struct {
     tw_err_t err;
     uint32_t at;
 } refused[] = {
+    {"bit 7 of labl", ".h16 0580\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_OP, 0},
+    {"bit 7 of banz", ".h16 0680\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_OP, 0},
+    {"bit 7 of psha", ".h16 0880\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_OP, 0},
+    {"bit 6 of retk", "nop\n.h16 0740", {2, 2, 4, 0}, TW_E_SCR_BAD_OP, 2},
+    {"low nibble of retp", ".h16 C101\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_OP, 0},
+    {"operand of dup", ".h16 C410\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_OP, 0},
+    {"bits 7..4 of movi", ".h16 2010 0\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_OP, 0},
+    {"sub-operation of a field", ".h16 A020 0\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_OP, 0},
+    {"bits 7..6 of a field's place", ".h16 A001 0040\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_OP, 0},
+    {"bits 15..14 of a field's place", ".h16 A001 4000\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_OP, 0},
+    {"range from r5", "inr r0 r4\n.h16 EF05\nret", {6, 2, 4, 0}, TW_E_SCR_BAD_REG, 2},
+    {"pointer operation on a register", ".h16 3000\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_OP, 0},
+    {"last word of the prefix", ".h16 BFFF\nret", {2, 2, 4, 0}, TW_E_SCR_RESERVED, 0},
+    {"second word of a field is missing", "nop\n.h16 A001", {2, 2, 4, 0}, TW_E_SCR_BOUNDS, 2},
+    {"half a literal of 32 bits", "nop\n.h16 2004 0", {2, 2, 4, 0}, TW_E_SCR_BOUNDS, 2},
+    {"into the second word of a field", "jmpr 1\nbfx r0 r0 0 1\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_TARGET, 0},
+    {"constants at a label of code", "labl #3\npsha #3\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_TARGET, 2},
+    {"call of constants", "call #1\nret\nlabl #1\n1 i8; 0", {2, 2, 4, 0}, TW_E_SCR_BAD_TARGET, 0},
+    {"two routines share their end",
+     "call #1\ncall #2\nret\nlabl #1\njmp #3\nlabl #2\nnop\nlabl #3\nret",
+     {2, 2, 4, 0},
+     TW_E_SCR_BAD_TARGET,
+     12},
+    {"main goes on into a routine", "call #1\nnop\nlabl #1\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_TARGET, 2},
+    {"the condition of the last jump", "labl #1\nnop\ncjmp #1", {2, 2, 4, 0}, TW_E_SCR_FALL_OFF, 4},
+    {"a loop that ends", "labl #1\nbanz #1", {2, 2, 4, 0}, TW_E_SCR_FALL_OFF, 2},
+    {"the last call returns", "call #1\njmp #2\nlabl #1\nret\nlabl #2\ncall #1", {2, 2, 4, 0}, TW_E_SCR_FALL_OFF, 10},
+    {"a system call at the end", "callsys 8", {2, 2, 4, 0}, TW_E_SCR_FALL_OFF, 0},
+    {"a break at the end", "brk 1", {2, 2, 4, 0}, TW_E_SCR_FALL_OFF, 0},
+    {"a label alone", "labl #1", {2, 2, 4, 0}, TW_E_SCR_FALL_OFF, 0},
+    {"added constant", "addk r2 1\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_REG, 0},
+    {"compared with a constant", "nop\neqk r2 1\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_REG, 2},
+    {"shifted", "shl r2 1\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_REG, 0},
+    {"bit", "bit1 r5 1\nret", {5, 2, 4, 0}, TW_E_SCR_BAD_REG, 0},
+    {"source of a field", "bfx r0 r2 0 1\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_REG, 0},
+    {"target of a field", "bfi r2 r0 0 1\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_REG, 0},
+    {"type of a register", "conv r2 int8\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_REG, 0},
+    {"image of a register", "cast r2 int8\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_REG, 0},
+    {"result", "retp r2", {2, 2, 4, 0}, TW_E_SCR_BAD_REG, 0},
+    {"condition", "andt r2\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_REG, 0},
+    {"loaded", "load r2 *p1\nret", {2, 2, 4, 16}, TW_E_SCR_BAD_REG, 0},
+    {"stored", "store *p1 r2\nret", {2, 2, 4, 16}, TW_E_SCR_BAD_REG, 0},
+    {"elements left", "plen p1 r2\nret", {2, 2, 4, 16}, TW_E_SCR_BAD_REG, 0},
+    {"offset", "padd p1 r2\nret", {2, 2, 4, 16}, TW_E_SCR_BAD_REG, 0},
+    {"no registers at all", "inc r0\nret", {0, 2, 4, 0}, TW_E_SCR_BAD_REG, 0},
+    {"pointer loaded through", "load r0 *p2\nret", {2, 2, 4, 16}, TW_E_SCR_BAD_REG, 0},
+    {"pointer stored through", "store *p2 r0\nret", {2, 2, 4, 16}, TW_E_SCR_BAD_REG, 0},
+    {"pointer retyped", "ptype p2 int8\nret", {2, 2, 4, 16}, TW_E_SCR_BAD_REG, 0},
+    {"pointer copied to", "copy p2 p1\nret", {2, 2, 4, 16}, TW_E_SCR_BAD_REG, 0},
+    {"pointer copied from", "copy p1 p2\nret", {2, 2, 4, 16}, TW_E_SCR_BAD_REG, 0},
+    {"pointer exchanged", "swap p1 p2\nret", {2, 2, 4, 16}, TW_E_SCR_BAD_REG, 0},
+    {"pointer moved", "addm p2 r0\nret", {2, 2, 4, 16}, TW_E_SCR_BAD_REG, 0},
+    {"dup of nothing", "dup\nret", {2, 2, 4, 0}, TW_E_SCR_STACK, 0},
+    {"dup beyond the declared", "psht\ndup\nret", {2, 2, 1, 0}, TW_E_SCR_STACK, 2},
+    {"exchange of one entry", "psht\nswap s0 s0\nret", {2, 2, 4, 0}, TW_E_SCR_STACK, 2},
+    {"operand behind two", "psht\npsht\nlerp s0 s0\nret", {2, 2, 4, 0}, TW_E_SCR_STACK, 4},
+    {"result of nothing", "retp s0", {2, 2, 4, 0}, TW_E_SCR_STACK, 0},
+    {"result without room", "call #1\ncopy r0 s0\nret\nlabl #1\nretp r0", {2, 2, 0, 0}, TW_E_SCR_STACK, 8},
+    {"constants beyond the declared", "psht\npsha #1\nret\nlabl #1\n1 i8; 0", {2, 2, 1, 0}, TW_E_SCR_STACK, 2},
+    {"literal beyond the declared", "pshc int8 1\nret", {2, 2, 0, 0}, TW_E_SCR_STACK, 0},
+    {"loaded beyond the declared", "load s0 *p1\nret", {2, 2, 0, 16}, TW_E_SCR_STACK, 0},
+    {"system call without its operand", "callsys readparam\nret", {2, 2, 4, 0}, TW_E_SCR_STACK, 0},
+    {"a loop that pops", "psht\nlabl #1\ncopy r0 s0\nbanz #1\nret", {2, 2, 4, 0}, TW_E_SCR_STACK, 6},
+    {"conditional call with a result", "ccall #1\nret\nlabl #1\nretp r0", {2, 2, 4, 0}, TW_E_SCR_STACK, 0},
+    {"s1 of the caller", "psht\ncall #1\nret\nlabl #1\npsht\nadd r0 s1\nret", {2, 2, 4, 0}, TW_E_SCR_STACK, 10},
+    {"a script called nine deep",
+     "call #1\nret\nlabl #1\ncall #2\nret\nlabl #2\ncall #3\nret\nlabl #3\ncall #4\nret\nlabl #4\ncall #5\nret\nlabl "
+     "#5\ncall #6\nret\nlabl #6\ncall #7\nret\nlabl #7\ncall #8\nret\nlabl #8\ncallscript 1\nret",
+     {2, 2, 4, 0},
+     TW_E_SCR_DEPTH,
+     48},
+    {"exchanged with one that is not set", "swap p0 p1\nload r0 *p1\nret", {2, 2, 4, 16}, TW_E_SCR_BAD_PTR, 2},
+    {"set in one routine of two",
+     "ccall #1\nload r0 *p0\nret\nlabl #1\ncopy p0 p1\nret",
+     {2, 2, 4, 16},
+     TW_E_SCR_BAD_PTR,
+     2},
+    {"copied from one that is not set", "copy p1 p0\nload r0 *p1\nret", {2, 2, 4, 16}, TW_E_SCR_BAD_PTR, 2},
+    {"store to a copy of constants",
+     "psha #1\ncopy p0 s0\ncopy p1 p0\nstore *p1 r0\nret\nlabl #1\n1 i8; 0",
+     {2, 2, 4, 16},
+     TW_E_SCR_BAD_PTR,
+     6},
+    {"store to constants after a loop",
+     "labl #2\nstore *p1 r0\npsha #1\ncopy p1 s0\nbanz #2\nret\nlabl #1\n1 i8; 0",
+     {2, 2, 4, 16},
+     TW_E_SCR_BAD_PTR,
+     2},
+    {"a conditional script call", "copy p0 p1\nccallscript 3\nload r0 *p0\nret", {2, 2, 4, 16}, TW_E_SCR_BAD_PTR, 4},
     {"a number in the place of a pointer: copied",
      "psha #1\npsht\ncopy s1 r0\nret\nlabl #1\n1 i8; 0",
      {2, 2, 4, 0},
      TW_E_SCR_BAD_TYPE,
      4},
+    {"a number in the place of a pointer: a literal",
+     "psha #1\npsht\nmovi int8 s1 5\nret\nlabl #1\n1 i8; 0",
+     {2, 2, 4, 0},
+     TW_E_SCR_BAD_TYPE,
+     4},
+    {"a number in the place of a pointer: computed",
+     "psha #1\npsht\nneg s1 r0\nret\nlabl #1\n1 i8; 0",
+     {2, 2, 4, 0},
+     TW_E_SCR_BAD_TYPE,
+     4},
+    {"a pointer computed with", "psha #1\nadd r0 s0\nret\nlabl #1\n1 i8; 0", {2, 2, 4, 0}, TW_E_SCR_BAD_TYPE, 2},
+    {"a pointer below, computed with",
+     "psha #1\npsht\nadd r0 s1\nret\nlabl #1\n1 i8; 0",
+     {2, 2, 4, 0},
+     TW_E_SCR_BAD_TYPE,
+     4},
+    {"a pointer doubled", "psha #1\ndup\nret\nlabl #1\n1 i8; 0", {2, 2, 4, 0}, TW_E_SCR_BAD_TYPE, 2},
+    {"a pointer exchanged with a number",
+     "psha #1\nswap s0 r0\nret\nlabl #1\n1 i8; 0",
+     {2, 2, 4, 0},
+     TW_E_SCR_BAD_TYPE,
+     2},
+    {"a pointer as result", "psha #1\nretp s0\nlabl #1\n1 i8; 0", {2, 2, 4, 0}, TW_E_SCR_BAD_TYPE, 2},
+    {"a pointer as node number", "psha #1\ncals readparam\nret\nlabl #1\n1 i8; 0", {2, 2, 4, 0}, TW_E_SCR_BAD_TYPE, 2},
+    {"a pointer under a script call",
+     "psha #1\ncallscript 1\nret\nlabl #1\n1 i8; 0",
+     {2, 2, 4, 0},
+     TW_E_SCR_BAD_TYPE,
+     2},
+    {"a pointer stored", "store *p1 p0\nret", {2, 2, 4, 16}, TW_E_SCR_BAD_TYPE, 0},
+    {"pointers compared", "equ p0 p1\nret", {2, 2, 4, 16}, TW_E_SCR_BAD_TYPE, 0},
+    {"a pointer into a value", "copy r0 p0\nret", {2, 2, 4, 16}, TW_E_SCR_BAD_TYPE, 0},
+    {"a value into a pointer", "copyt p0 r0\nret", {2, 2, 4, 16}, TW_E_SCR_BAD_TYPE, 0},
+    {"a pointer taken if T", "psha #1\nccopy p0 s0\nret\nlabl #1\n1 i8; 0", {2, 2, 4, 0}, TW_E_SCR_BAD_TYPE, 2},
+    {"elements that are pointers", "ptype p1 ptr\nret", {2, 2, 4, 16}, TW_E_SCR_BAD_TYPE, 0},
+    {"fp8 compared", "cast r0 fp8a\neqk r0 1\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_TYPE, 2},
+    {"fp8 shifted", "cast r0 fp8a\nshl r0 1\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_TYPE, 2},
+    {"fp8 in a range", "cast r1 fp8a\ninr r2 r0\nret", {3, 2, 4, 0}, TW_E_SCR_BAD_TYPE, 2},
+    {"fp8 converted", "cast r0 fp8a\nconv r0 int8\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_TYPE, 2},
+    {"fp8 cut out of", "cast r0 fp8b\nbfx r1 r0 0 1\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_TYPE, 2},
+    {"fp8 as offset", "cast r0 fp8b\npadd p1 r0\nret", {2, 2, 4, 16}, TW_E_SCR_BAD_TYPE, 2},
+    {"fp8 as condition", "cast r0 fp8b\nort r0\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_TYPE, 2},
+    {"fp8 as result", "cast r0 fp8b\nretp r0", {2, 2, 4, 0}, TW_E_SCR_BAD_TYPE, 2},
+    {"fp8 exchanged, then computed with", "cast r0 fp8b\nswap r0 r1\ninc r1\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_TYPE, 4},
+    {"fp8 carried over by type", "cast r0 fp8b\ncopyt r1 r0\ninc r1\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_TYPE, 4},
+    {"fp8 from constants",
+     "psha #1\ncopy p0 s0\nload r0 *p0\ninc r0\nret\nlabl #1\n1 f8a; 0x38",
+     {2, 2, 4, 0},
+     TW_E_SCR_BAD_TYPE,
+     6},
+    {"fp8 loaded in a loop",
+     "labl #1\nadd r1 r0\nload r0 *p1\nptype p1 fp8a\nbanz #1\nret",
+     {2, 2, 4, 16},
+     TW_E_SCR_BAD_TYPE,
+     2},
 };
 
 static void each_rule_names_its_code_and_its_byte(void **state)
@@ -409,18 +556,63 @@ static void each_rule_names_its_code_and_its_byte(void **state)
     for (size_t i = 0; i < TW_COUNT(refused); i++) {
         tw_fault_t f = {.at = 9999};
         name = refused[i].why;
-        if (!tw_asm(refused[i].text, strlen(refused[i].text), &out)) {
-            fail_msg("%s: line %u: %s", name, out.diags[0].line, out.diags[0].text);
-        }
         assemble(refused[i].text, strlen(refused[i].text));
         script.regs = refused[i].limits.regs;
         script.ptrs = refused[i].limits.ptrs;
         script.stack = refused[i].limits.stack;
         script.mem_bytes = refused[i].limits.mem;
+        script.code_bytes -= out.n_diags != 0 ? 2 : 0; /* the ret that the assembler supplied, with a warning */
         const tw_err_t err = tw_script_verify(&script, false, NULL, &f);
         if (err != refused[i].err || f.at != refused[i].at || f.err != err) {
             fail_msg("%s: %s at %u, not %s at %u", name, tw_err_name(err), f.at, tw_err_name(refused[i].err),
                      refused[i].at);
+        }
+    }
+}
+
+static void every_system_call_that_is_not_listed_is_refused(void **state)
+{
+    (void)state;
+    assemble("nop\ncallsys 0\nret", 17);
+    for (unsigned k = 0; k < 256; k++) {
+        tw_fault_t f = {0};
+        image[2] = (uint8_t)k; /* from 128 on: if T */
+        const unsigned call = k & 127;
+        const bool pops = call >= 32 && call <= 38;
+        const tw_err_t want_err = call_names[call] == NULL || call == 7 ? TW_E_SCR_PRIV : pops ? TW_E_SCR_STACK : TW_OK;
+        if (tw_script_verify(&script, false, NULL, &f) != want_err || (want_err != TW_OK && f.at != 2)) {
+            fail_msg("call %u: %s at %u", k, tw_err_name(f.err), f.at);
+        }
+    }
+}
+
+static void a_pool_that_is_not_sound_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *why;
+        uint8_t bytes[16];
+        uint8_t n;
+        tw_err_t err;
+    } pools[] = {
+        {"two int16 at label 1", {1, 0, 2, 0, 1, 2, 0, 0, 1, 0}, 10, TW_OK},
+        {"nothing but a directory of none", {0, 0}, 2, TW_OK},
+        {"one byte", {0}, 1, TW_E_SCR_BOUNDS},
+        {"directory longer than the pool", {1, 2, 0, 0, 2, 0}, 6, TW_E_SCR_BOUNDS},
+        {"a count that overflows", {1, 2, 0, 0, 0xFF, 0xFF}, 6, TW_E_SCR_BOUNDS},
+        {"label 128", {1, 0, 128, 0, 0, 0, 1, 0}, 8, TW_E_SCR_BOUNDS},
+        {"no such type", {1, 0, 1, 16, 0, 0, 1, 0}, 8, TW_E_SCR_BOUNDS},
+        {"data that are pointers", {1, 0, 1, 14, 0, 0, 1, 0}, 8, TW_E_SCR_BOUNDS},
+        {"data behind the data", {1, 0, 1, 0, 3, 0, 1, 0}, 8, TW_E_SCR_BOUNDS},
+    };
+    for (size_t i = 0; i < TW_COUNT(pools); i++) {
+        tw_fault_t f = {0};
+        assemble("ret", 3);
+        memcpy(image + 4, pools[i].bytes, pools[i].n);
+        script.pool_bytes = pools[i].n;
+        const tw_err_t err = tw_script_verify(&script, false, NULL, &f);
+        if (err != pools[i].err) {
+            fail_msg("%s: %s", pools[i].why, tw_err_name(err));
         }
     }
 }
@@ -430,6 +622,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_scripts_are_accepted_and_do_what_they_say),
         cmocka_unit_test(each_rule_names_its_code_and_its_byte),
+        cmocka_unit_test(every_system_call_that_is_not_listed_is_refused),
+        cmocka_unit_test(a_pool_that_is_not_sound_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
