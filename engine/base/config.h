@@ -114,6 +114,9 @@
 #ifndef TW_SCRIPT_LIVE_BYTES
 #define TW_SCRIPT_LIVE_BYTES 512u /* RAM kept per script for live replacement; 0 = none */
 #endif
+#ifndef TW_SCRIPT_TIMERS
+#define TW_SCRIPT_TIMERS 8u /* of the scripts of a graph, one each at most */
+#endif
 
 /* signal processing */
 #ifndef TW_CMSIS_DSP

@@ -265,8 +265,7 @@ static const tw_format_t *shortest(const tw_graph_t *g, bool tx)
     return best;
 }
 
-/* An IO is due when its phase, stepped by each block, reaches its period. Both are cross products
- * of samples and rates, so for integral rates the doubles are exact and nothing ever drifts. */
+/* Due in the first block, with all frames a block holds. */
 static void set_periods(tw_graph_t *g)
 {
     const tw_format_t *rx = shortest(g, false), *block = rx != NULL ? rx : shortest(g, true);
@@ -275,11 +274,9 @@ static void set_periods(tw_graph_t *g)
         const tw_format_t *f = io_format(g, i);
         g->ios[i].rated = g->ios[i].rated && block != NULL;
         if (g->ios[i].rated) {
-            g->ios[i].step = (double)block->samples * (double)f->rate_hz;
-            g->ios[i].period = (double)block->rate_hz * f->samples;
-            /* due in the first block, with all frames a block holds */
-            const double first = g->ios[i].period - g->ios[i].step;
-            g->ios[i].phase = first > 0 ? first : 0;
+            img_periods(block, f, &g->ios[i].step, &g->ios[i].period);
+            const uint64_t step = g->ios[i].step, period = g->ios[i].period;
+            g->ios[i].phase = period > step ? period - step : 0;
         }
     }
 }
@@ -631,6 +628,7 @@ void graph_reset_carried(tw_graph_t *g, uint32_t node, bool goes_on)
 
 void tw_graph_restart(tw_graph_t *g, uint8_t *scratch, uint32_t value_bytes)
 {
+    asks_reset(g);
     for (uint32_t i = 0; i < g->n_arcs; i++) {
         prefill_arc(g, i);
     }
@@ -644,6 +642,7 @@ void tw_graph_restart(tw_graph_t *g, uint8_t *scratch, uint32_t value_bytes)
 void tw_graph_reset(tw_graph_t *g, bool warm)
 {
     control_reset(g);
+    asks_reset(g);
     debug_gone(g, 0, true, TW_STOP_RESET);
     g->use_case = warm ? g->use_case : 0;
     driver_reset(g);
@@ -707,8 +706,9 @@ tw_err_t tw_graph_load(tw_graph_t *g, const uint8_t *img, const tw_graph_env_t *
     control_init(g);
     script_init(g);
     g->restored = fetch_state(g, *arena);
+    g->loading = true;
     tw_graph_reset(g, false);
-    g->restored = false;
+    g->loading = g->restored = false;
     if (g->node_fault.err != TW_OK) {
         tw_graph_stop(g);
         arena->used = mark;
