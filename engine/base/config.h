@@ -18,6 +18,9 @@
 #ifndef TW_SCRIPTS
 #define TW_SCRIPTS (!TW_SMALL) /* 0: images with scripts are refused (IMG_SCRIPT) */
 #endif
+#ifndef TW_SCRIPT_DEBUG
+#define TW_SCRIPT_DEBUG TW_SCRIPTS /* 0: no debugger of scripts, no trace of their instructions */
+#endif
 #ifndef TW_EXTENSIONS
 #define TW_EXTENSIONS (!TW_SMALL) /* 0: symbols and metadata are skipped unread, memory fills refused (IMG_INIT) */
 #endif
@@ -110,6 +113,9 @@
 #endif
 #ifndef TW_SCRIPT_LIVE_BYTES
 #define TW_SCRIPT_LIVE_BYTES 512u /* RAM kept per script for live replacement; 0 = none */
+#endif
+#ifndef TW_SCRIPT_TIMERS
+#define TW_SCRIPT_TIMERS 8u /* of the scripts of a graph, one each at most */
 #endif
 
 /* signal processing */

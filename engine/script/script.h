@@ -54,7 +54,8 @@ typedef struct tw_script {
 typedef union tw_sval {
     int64_t i;
     uint64_t u;
-    double f; /* FP16, FP32 and FP64 values are held as double */
+    float s;  /* FP16 and FP32 values are held as float: the half of `i` that it leaves has no meaning */
+    double f; /* FP64 */
 } tw_sval_t;
 
 /** Bytes of a script as it is stored: code, zeros to a multiple of 4 and literals where there are some. */
@@ -102,11 +103,21 @@ typedef struct tw_script_frame {
  * pointers to the scripts that run: while it is held between two tw_script_go() they must stay as they are.
  */
 struct tw_script_ctx {
-    tw_sval_t r[TW_SCRIPT_REGS];
-    uint8_t rt[TW_SCRIPT_REGS]; /* types */
+    union { /* registers and stack, one after the other: the machine finds both by one index */
+        struct {
+            tw_sval_t r[TW_SCRIPT_REGS];
+            tw_sval_t stack[TW_SCRIPT_STACK_MAX];
+        };
+        tw_sval_t v[TW_SCRIPT_REGS + TW_SCRIPT_STACK_MAX];
+    };
+    union { /* their types */
+        struct {
+            uint8_t rt[TW_SCRIPT_REGS];
+            uint8_t stack_t[TW_SCRIPT_STACK_MAX];
+        };
+        uint8_t t[TW_SCRIPT_REGS + TW_SCRIPT_STACK_MAX];
+    };
     tw_sptr_t p[TW_SCRIPT_PTRS];
-    tw_sval_t stack[TW_SCRIPT_STACK_MAX];
-    uint8_t stack_t[TW_SCRIPT_STACK_MAX];
     uint16_t sp, lc;
     uint8_t flag;   /* T */
     uint8_t errors; /* bit 0 division by zero, bit 1 conversion */

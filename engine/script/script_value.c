@@ -37,16 +37,30 @@ static uint64_t bits_of(double d)
     return u;
 }
 
+static float float_of(uint32_t bits)
+{
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+static uint32_t word_of(float f)
+{
+    uint32_t u;
+    memcpy(&u, &f, sizeof u);
+    return u;
+}
+
 /* ---- fp16 ---- */
 
-static uint16_t half_of(double d)
+static uint16_t half_of(float f)
 {
-    const uint64_t u = bits_of(d);
-    const uint16_t sign = (uint16_t)(u >> 48 & 0x8000);
-    const int e = (int)(u >> 52 & 0x7FF) - 1023;
-    const uint64_t m = (u & mask_of(52)) | (uint64_t)1 << 52;
-    if (e == 1024) {
-        return (uint16_t)(sign | ((u & mask_of(52)) != 0 ? 0x7E00 : 0x7C00));
+    const uint32_t u = word_of(f);
+    const uint16_t sign = (uint16_t)(u >> 16 & 0x8000);
+    const int e = (int)(u >> 23 & 0xFF) - 127;
+    const uint32_t m = (u & 0x7FFFFF) | 0x800000;
+    if (f != f) {
+        return 0x7E00;
     }
     if (e < -25) {
         return sign;
@@ -54,39 +68,42 @@ static uint16_t half_of(double d)
     if (e > 15) {
         return (uint16_t)(sign | 0x7C00);
     }
-    const unsigned shift = e < -14 ? (unsigned)(42 - 14 - e) : 42u; /* 10 bits of mantissa stay, fewer below 2^-14 */
-    const uint64_t rest = m & mask_of(shift);
-    const uint64_t half = (uint64_t)1 << (shift - 1);
-    uint32_t r = (uint32_t)(m >> shift);
+    const unsigned shift = e < -14 ? (unsigned)(13 - 14 - e) : 13u; /* 10 bits of mantissa stay, fewer below 2^-14 */
+    const uint32_t rest = m & (((uint32_t)1 << shift) - 1);
+    const uint32_t half = (uint32_t)1 << (shift - 1);
+    uint32_t r = m >> shift;
     r += rest > half || (rest == half && (r & 1) != 0); /* ties to even; a carry moves into the exponent */
     return (uint16_t)(sign | (e < -14 ? r : ((uint32_t)(e + 14) << 10) + r));
 }
 
-static double half_to(uint16_t h)
+static float half_to(uint16_t h)
 {
-    const int e = h >> 10 & 31;
+    const uint32_t sign = (uint32_t)(h & 0x8000) << 16;
+    const uint32_t e = h >> 10 & 31;
     const uint32_t m = h & 0x3FF;
-    double d;
-    if (e == 31) {
-        d = double_of(m != 0 ? 0x7FF8000000000000u : 0x7FF0000000000000u);
-    } else if (e == 0) {
-        d = m * (1.0 / 16777216.0);
-    } else {
-        d = (1024 + m) * double_of((uint64_t)(e - 25 + 1023) << 52);
+    if (e == 0) {
+        const float f = (float)m * (1.0f / 16777216.0f);
+        return sign != 0 ? -f : f;
     }
-    return (h & 0x8000) != 0 ? -d : d;
+    return float_of(sign | (e == 31 ? 0xFFu : e + 112) << 23 | m << 13);
 }
 
 /* ---- values ---- */
 
+static bool is_single(unsigned t)
+{
+    return t == TW_T_FP16 || t == TW_T_FP32;
+}
+
+static tw_sv_t of_single(unsigned t, float s)
+{
+    return (tw_sv_t){.v.s = t == TW_T_FP16 ? half_to(half_of(s)) : s, .t = (uint8_t)t};
+}
+
+/* To fp16 by way of fp32, as everywhere. */
 static tw_sv_t of_double(unsigned t, double d)
 {
-    if (t == TW_T_FP32) {
-        d = (double)(float)d;
-    } else if (t == TW_T_FP16) {
-        d = half_to(half_of(d));
-    }
-    return (tw_sv_t){.v.f = d, .t = (uint8_t)t};
+    return is_single(t) ? of_single(t, (float)d) : (tw_sv_t){.v.f = d, .t = (uint8_t)t};
 }
 
 static int64_t clamp(int64_t v, int64_t lo, int64_t hi)
@@ -121,36 +138,45 @@ static int64_t fit(unsigned t, int64_t v)
 tw_sv_t tw_sv_int(unsigned t, int64_t v)
 {
     if (tw_stype_is_float(t)) {
-        return of_double(t, (double)v);
+        return is_single(t) ? of_single(t, (float)v) : of_double(t, (double)v);
     }
     return (tw_sv_t){.v.i = fit(t, v), .t = (uint8_t)t};
 }
 
 static double as_double(tw_sv_t a)
 {
-    if (tw_stype_is_float(a.t)) {
+    if (is_single(a.t)) {
+        return (double)a.v.s;
+    }
+    if (a.t == TW_T_FP64) {
         return a.v.f;
     }
     return is_u64(a.t) ? (double)a.v.u : (double)a.v.i;
 }
 
+/* Towards zero; what the type cannot hold becomes its nearest limit, NaN 0. */
 static tw_sv_t int_of_double(unsigned t, double d, uint8_t *errors)
 {
     const bool s = is_signed(t);
     const double one = double_of((uint64_t)(1023 + width(t) - s) << 52); /* first value too large */
-    const double low = s ? -one : 0.0;
     const uint64_t top = mask_of(width(t) - s);
     tw_sv_t r = {.v.u = 0, .t = (uint8_t)t};
+    bool fits = true;
     if (d >= one) {
         r.v.u = top;
-    } else if (s && d <= low) {
-        r.v.i = -(int64_t)top - 1;
-    } else if (d > 0.0 && d >= TWO_63) {
+        fits = false;
+    } else if (d >= TWO_63) {
         r.v.u = (uint64_t)d;
-    } else if (d > low || d > 0.0) {
+    } else if (s ? d < -one : d <= -1.0) {
+        /* below the least, or truncated to it */
+        fits = s && width(t) < 64 && d > -one - 1.0;
+        r.v.i = s ? -(int64_t)top - 1 : 0;
+    } else if (d == d) {
         r.v.i = (int64_t)d;
+    } else {
+        fits = false;
     }
-    *errors |= (d >= one || d < low || d != d) ? TW_SERR_CONV : 0; /* d != d: NaN */
+    *errors |= fits ? 0 : TW_SERR_CONV;
     return r;
 }
 
@@ -159,11 +185,17 @@ tw_sv_t tw_sv_convert(tw_sv_t a, unsigned t, uint8_t *errors)
     if (a.t == t) {
         return a;
     }
+    if (is_single(t) && is_single(a.t)) {
+        return of_single(t, a.v.s);
+    }
+    if (is_single(t) && !tw_stype_is_float(a.t)) {
+        return of_single(t, is_u64(a.t) ? (float)a.v.u : (float)a.v.i);
+    }
     if (tw_stype_is_float(t)) {
         return of_double(t, as_double(a));
     }
     if (tw_stype_is_float(a.t)) {
-        return int_of_double(t, a.v.f, errors);
+        return int_of_double(t, as_double(a), errors);
     }
     if (is_u64(a.t) && a.v.i < 0 && width(t) <= 16) {
         a.v.i = INT64_MAX; /* too large for the signed path, saturates all the same */
@@ -176,19 +208,16 @@ int64_t tw_sv_to_int(tw_sv_t a, uint8_t *errors)
     return tw_sv_convert(a, TW_T_I64, errors).v.i;
 }
 
+/* A NaN has one image, whatever machine made it. */
 uint64_t tw_sv_bits(tw_sv_t a)
 {
     switch (a.t) {
     case TW_T_FP64:
-        return bits_of(a.v.f);
-    case TW_T_FP32: {
-        const float f = (float)a.v.f;
-        uint32_t u;
-        memcpy(&u, &f, sizeof u);
-        return u;
-    }
+        return a.v.f == a.v.f ? a.v.u : 0x7FF8000000000000u;
+    case TW_T_FP32:
+        return a.v.s == a.v.s ? word_of(a.v.s) : 0x7FC00000u;
     case TW_T_FP16:
-        return half_of(a.v.f);
+        return half_of(a.v.s);
     default:
         return a.v.u & mask_of(width(a.t));
     }
@@ -197,15 +226,10 @@ uint64_t tw_sv_bits(tw_sv_t a)
 tw_sv_t tw_sv_from_bits(unsigned t, uint64_t bits)
 {
     tw_sv_t r = {.v.u = bits & mask_of(width(t)), .t = (uint8_t)t};
-    if (t == TW_T_FP64) {
-        r.v.f = double_of(bits);
-    } else if (t == TW_T_FP32) {
-        const uint32_t u = (uint32_t)bits;
-        float f;
-        memcpy(&f, &u, sizeof f);
-        r.v.f = (double)f;
+    if (t == TW_T_FP32) {
+        r.v.s = float_of((uint32_t)bits);
     } else if (t == TW_T_FP16) {
-        r.v.f = half_to((uint16_t)bits);
+        r.v.s = half_to((uint16_t)bits);
     } else if (is_signed(t) && (r.v.u >> (width(t) - 1)) != 0) {
         r.v.u |= ~mask_of(width(t));
     }
@@ -229,38 +253,34 @@ int tw_sv_compare(tw_sv_t a, tw_sv_t b)
     return a.v.i < b.v.i ? -1 : a.v.i > b.v.i;
 }
 
-static double fabs_of(double d)
-{
-    return double_of(bits_of(d) & mask_of(63));
-}
-
-/* Remainder with the quotient truncated; a quotient beyond 2^62 leaves nothing meaningful, hence 0. */
-static double fmod_of(double x, double y)
-{
-    const double q = x / y;
-    if (!(fabs_of(q) < TWO_63 / 2)) {
-        return 0.0;
-    }
-    return x - (double)(int64_t)q * y;
-}
-
-/* Newton from a seed with the exponent halved; 0 for x <= 0 and NaN. */
+/* Bit by bit, hence exactly rounded; 0 for x <= 0 and NaN. */
 static double sqrt_of(double x)
 {
-    if (!(x > 0.0)) {
-        return 0.0;
+    if (!(x > 0.0) || bits_of(x) == 0x7FF0000000000000u) {
+        return x > 0.0 ? x : 0.0;
     }
-    if (bits_of(x) == 0x7FF0000000000000u) {
-        return x;
+    int e = (int)(bits_of(x) >> 52) - 1023;
+    uint64_t m = bits_of(x) & mask_of(52);
+    if (e == -1023) {
+        const int up = __builtin_clzll(m) - 11;
+        m <<= up;
+        e = -1022 - up;
+    } else {
+        m |= (uint64_t)1 << 52;
     }
-    if (x < 1e-300) { /* the seed needs a normal number */
-        return sqrt_of(x * 0x1p200) * 0x1p-100;
+    m <<= e & 1;
+    uint64_t q = 0;
+    uint64_t sum = 0;
+    for (uint64_t r = (uint64_t)1 << 53; r != 0; r >>= 1) { /* 53 bits of the root and one to round by */
+        m <<= 1;
+        if (sum + r <= m) {
+            m -= sum + r;
+            sum += 2 * r;
+            q += r;
+        }
     }
-    double y = double_of((bits_of(x) >> 1) + 0x1FF7A3BEA91D9B1Bu);
-    for (int i = 0; i < 5; i++) {
-        y = 0.5 * (y + x / y);
-    }
-    return y;
+    q += m != 0 ? q & 1 : 0;
+    return double_of((uint64_t)((e >> 1) + 1023) << 52) * ((double)q * (1.0 / 9007199254740992.0));
 }
 
 static uint64_t isqrt(uint64_t x)
@@ -277,34 +297,81 @@ static uint64_t isqrt(uint64_t x)
     return r;
 }
 
-static double float_binary(unsigned key, double a, double b, uint8_t *errors)
+/* The four operations, rounded to the holder: float for fp16 and fp32, double for fp64. */
+static tw_sv_t step(unsigned key, tw_sv_t a, tw_sv_t b)
+{
+    const bool one = is_single(a.t);
+    switch (key) {
+    case TW_SOP_ADD:
+        one ? (a.v.s += b.v.s) : (a.v.f += b.v.f);
+        break;
+    case TW_SOP_SUB:
+        one ? (a.v.s -= b.v.s) : (a.v.f -= b.v.f);
+        break;
+    case TW_SOP_MUL:
+        one ? (a.v.s *= b.v.s) : (a.v.f *= b.v.f);
+        break;
+    case TW_SOP_DIV:
+        one ? (a.v.s /= b.v.s) : (a.v.f /= b.v.f);
+        break;
+    }
+    return a;
+}
+
+static tw_sv_t with_sign(tw_sv_t a, bool flip)
+{
+    if (is_single(a.t)) {
+        a.v.s = float_of(flip ? word_of(a.v.s) ^ 0x80000000u : word_of(a.v.s) & 0x7FFFFFFFu);
+    } else {
+        a.v.u = flip ? a.v.u ^ ~mask_of(63) : a.v.u & mask_of(63);
+    }
+    return a;
+}
+
+/* Remainder with the quotient truncated; a quotient of 2^31 and beyond leaves nothing meaningful, hence 0. */
+static tw_sv_t remainder_of(tw_sv_t a, tw_sv_t b)
+{
+    tw_sv_t q = step(TW_SOP_DIV, a, b);
+    const double d = as_double(q);
+    if (!(d < 2147483648.0 && d > -2147483648.0)) {
+        return of_double(a.t, 0.0);
+    }
+    if ((int32_t)d == 0) {
+        return a;
+    }
+    q = of_double(a.t == TW_T_FP64 ? TW_T_FP64 : TW_T_FP32, (double)(int32_t)d);
+    return step(TW_SOP_SUB, a, step(TW_SOP_MUL, q, b));
+}
+
+/* The last rounding: fp16 is computed as fp32 until here. */
+static tw_sv_t rounded(tw_sv_t a)
+{
+    return is_single(a.t) ? of_single(a.t, a.v.s) : a;
+}
+
+static tw_sv_t float_binary(unsigned key, tw_sv_t a, tw_sv_t b, uint8_t *errors)
 {
     switch (key) {
     case TW_SOP_ADD:
-        return a + b;
     case TW_SOP_SUB:
-        return a - b;
     case TW_SOP_MUL:
-        return a * b;
+        return step(key, a, b);
     case TW_SOP_SQRA:
-        return a + b * b;
+        return step(TW_SOP_ADD, a, step(TW_SOP_MUL, b, b));
     case TW_SOP_MIN:
-        return b < a ? b : a;
+        return tw_sv_compare(b, a) == -1 ? b : a;
     case TW_SOP_MAX:
-        return b > a ? b : a;
+        return tw_sv_compare(b, a) == 1 ? b : a;
     case TW_SOP_AMIN:
-        return fabs_of(b) < fabs_of(a) ? fabs_of(b) : fabs_of(a);
+        return float_binary(TW_SOP_MIN, with_sign(a, false), with_sign(b, false), errors);
     case TW_SOP_AMAX:
-        return fabs_of(b) > fabs_of(a) ? fabs_of(b) : fabs_of(a);
-    case TW_SOP_DIV:
-    case TW_SOP_MOD:
-        if (b == 0.0) {
-            *errors |= TW_SERR_DIV0;
-            return 0.0;
-        }
-        return key == TW_SOP_DIV ? a / b : fmod_of(a, b);
+        return float_binary(TW_SOP_MAX, with_sign(a, false), with_sign(b, false), errors);
     default:
-        return 0.0;
+        if (as_double(b) == 0.0) {
+            *errors |= TW_SERR_DIV0;
+            return of_double(a.t, 0.0);
+        }
+        return key == TW_SOP_DIV ? step(key, a, b) : remainder_of(a, b);
     }
 }
 
@@ -382,6 +449,11 @@ tw_sv_t tw_sv_binary(unsigned key, tw_sv_t a, tw_sv_t b, uint8_t *errors)
         const bool huge = is_u64(b.t) && b.v.i < 0;
         return shift(a, huge ? INT64_MAX : tw_sv_to_int(b, errors)); /* the count keeps its own range */
     }
+    if (key == TW_SOP_ASHFT) {
+        const tw_sv_t count = tw_sv_int(TW_T_I64, clamp(tw_sv_to_int(b, errors), -63, 63));
+        const double power = double_of((uint64_t)(1023 + count.v.i) << 52);
+        return rounded(step(TW_SOP_MUL, a, of_double(a.t == TW_T_FP64 ? TW_T_FP64 : TW_T_FP32, power)));
+    }
     b = tw_sv_convert(b, a.t, errors);
     switch (key) {
     case TW_SOP_RSB:
@@ -396,13 +468,8 @@ tw_sv_t tw_sv_binary(unsigned key, tw_sv_t a, tw_sv_t b, uint8_t *errors)
         return tw_sv_from_bits(a.t, tw_sv_bits(a) ^ tw_sv_bits(b));
     case TW_SOP_NOR:
         return tw_sv_from_bits(a.t, ~(tw_sv_bits(a) | tw_sv_bits(b)));
-    case TW_SOP_ASHFT: {
-        const int64_t n = clamp(tw_sv_to_int(b, errors), -63, 63);
-        return of_double(a.t, a.v.f * double_of((uint64_t)(1023 + n) << 52));
-    }
     default:
-        return tw_stype_is_float(a.t) ? of_double(a.t, float_binary(key, a.v.f, b.v.f, errors))
-                                      : int_binary(key, a, b, errors);
+        return tw_stype_is_float(a.t) ? rounded(float_binary(key, a, b, errors)) : int_binary(key, a, b, errors);
     }
 }
 
@@ -423,16 +490,16 @@ tw_sv_t tw_sv_unary(unsigned key, tw_sv_t a)
     const bool flt = tw_stype_is_float(a.t);
     switch (key) {
     case TW_SOP_NEG:
-        return flt ? of_double(a.t, -a.v.f) : tw_sv_int(a.t, (int64_t)(0 - a.v.u));
+        return flt ? with_sign(a, true) : tw_sv_int(a.t, (int64_t)(0 - a.v.u));
     case TW_SOP_NOT:
         return tw_sv_from_bits(a.t, ~tw_sv_bits(a));
     case TW_SOP_ABS:
-        return flt ? of_double(a.t, fabs_of(a.v.f)) : tw_sv_int(a.t, magnitude(a.t, a.v));
+        return flt ? with_sign(a, false) : tw_sv_int(a.t, magnitude(a.t, a.v));
     case TW_SOP_NORM:
         return tw_sv_int(TW_T_I32, redundant_sign_bits(a));
     case TW_SOP_SQRT:
         if (flt) {
-            return of_double(a.t, sqrt_of(a.v.f));
+            return of_double(a.t, sqrt_of(as_double(a)));
         }
         return tw_sv_int(a.t, is_signed(a.t) && a.v.i < 0 ? 0 : (int64_t)isqrt(a.v.u));
     default:
@@ -440,14 +507,19 @@ tw_sv_t tw_sv_unary(unsigned key, tw_sv_t a)
     }
 }
 
-static double float_wrap(double x, double m, uint8_t *errors)
+static tw_sv_t float_wrap(tw_sv_t x, tw_sv_t m, uint8_t *errors)
 {
-    if (!(m > 0.0)) {
+    const tw_sv_t zero = of_double(x.t, 0.0);
+    if (tw_sv_compare(m, zero) != 1) {
         *errors |= TW_SERR_DIV0;
-        return 0.0;
+        return zero;
     }
-    const double r = fmod_of(x, m);
-    return r < 0.0 ? r + m : r;
+    tw_sv_t r = remainder_of(x, m);
+    if (tw_sv_compare(r, zero) == -1) {
+        r = step(TW_SOP_ADD, r, m);
+    }
+    r = rounded(r);
+    return tw_sv_compare(r, m) == -1 ? r : zero; /* a tiny negative rest plus m may round to m */
 }
 
 static int64_t int_wrap(unsigned t, int64_t x, int64_t m, uint8_t *errors)
@@ -468,7 +540,7 @@ tw_sv_t tw_sv_wrap(bool minus, tw_sv_t a, tw_sv_t b, tw_sv_t m, uint8_t *errors)
     b = tw_sv_convert(b, a.t, errors);
     m = tw_sv_convert(m, a.t, errors);
     if (tw_stype_is_float(a.t)) {
-        return of_double(a.t, float_wrap(minus ? a.v.f - b.v.f : a.v.f + b.v.f, m.v.f, errors));
+        return float_wrap(step(minus ? TW_SOP_SUB : TW_SOP_ADD, a, b), m, errors);
     }
     const int64_t sum = (int64_t)(minus ? a.v.u - b.v.u : a.v.u + b.v.u);
     return tw_sv_int(a.t, int_wrap(a.t, sum, m.v.i, errors));
@@ -476,14 +548,17 @@ tw_sv_t tw_sv_wrap(bool minus, tw_sv_t a, tw_sv_t b, tw_sv_t m, uint8_t *errors)
 
 tw_sv_t tw_sv_lerp(tw_sv_t a, tw_sv_t b, tw_sv_t k, uint8_t *errors)
 {
-    b = tw_sv_convert(b, a.t, errors);
-    if (tw_stype_is_float(a.t) || tw_stype_is_float(k.t)) {
-        const double x = as_double(a);
-        const tw_sv_t r = {.v.f = x + (as_double(b) - x) * as_double(k), .t = TW_T_FP64};
-        return tw_sv_convert(r, a.t, errors);
+    const unsigned t = a.t;
+    b = tw_sv_convert(b, t, errors);
+    if (tw_stype_is_float(t) || tw_stype_is_float(k.t)) {
+        const unsigned in = tw_stype_is_float(t) ? t : k.t == TW_T_FP64 ? TW_T_FP64 : TW_T_FP32;
+        a = tw_sv_convert(a, in, errors);
+        const tw_sv_t part =
+            step(TW_SOP_MUL, step(TW_SOP_SUB, tw_sv_convert(b, in, errors), a), tw_sv_convert(k, in, errors));
+        return tw_sv_convert(rounded(step(TW_SOP_ADD, a, part)), t, errors);
     }
-    const uint64_t step = (b.v.u - a.v.u) * k.v.u;
-    return tw_sv_int(a.t, (int64_t)(a.v.u + (uint64_t)((int64_t)step >> 15)));
+    const uint64_t part = (b.v.u - a.v.u) * k.v.u;
+    return tw_sv_int(a.t, (int64_t)(a.v.u + (uint64_t)((int64_t)part >> 15)));
 }
 
 tw_sv_t tw_sv_bitop(unsigned key, tw_sv_t a, unsigned n)

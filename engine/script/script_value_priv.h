@@ -1,7 +1,7 @@
 /* script_value_priv.h - typed 64-bit values of the script machine: conversion and arithmetic.
  *
- * Integers are held sign- or zero-extended, floats as double rounded to their
- * type. Everything is total: no trap, no undefined result. Knows no registers.
+ * Integers are held sign- or zero-extended, fp16 and fp32 as float rounded to
+ * their type, fp64 as double. Everything is total: no trap, no undefined result. Knows no registers.
  */
 #pragma once
 #include "engine/script/script_op_priv.h"

@@ -154,21 +154,27 @@ static void store(tw_script_ctx_t *c, const tw_sinsn_t *in)
 }
 
 /* offset + by, wrapped into the window; an empty window leaves 0. */
-static uint32_t wrapped(const tw_sptr_t *p, int64_t by)
+static uint32_t wrapped(const tw_sptr_t *p, bool minus, int32_t by)
 {
     const int64_t n = elements(p);
     if (n == 0) {
         return 0;
     }
-    const int64_t r = ((int64_t)p->offset % n + by % n) % n;
+    const int64_t r = ((int64_t)p->offset + (minus ? -(int64_t)by : by)) % n;
     return (uint32_t)(r < 0 ? r + n : r);
 }
 
-static void shrink(tw_sptr_t *p, int64_t n)
+static void shrink(tw_sptr_t *p, int32_t n)
 {
     if (n < (int64_t)elements(p)) {
         p->size = n <= 0 ? 0 : (uint32_t)n * tw_stype_bytes(p->type);
     }
+}
+
+/* Offsets and counts of pointers have 32 bits: integers wrap, floats saturate. */
+static int32_t get_count(tw_script_ctx_t *c, unsigned code)
+{
+    return (int32_t)tw_sv_convert(get(c, code), TW_T_I32, &c->errors).v.i;
 }
 
 static void pointer_op(tw_script_ctx_t *c, const tw_sinsn_t *in)
@@ -183,19 +189,19 @@ static void pointer_op(tw_script_ctx_t *c, const tw_sinsn_t *in)
         put_kept(c, in->x, tw_sv_int(TW_T_U32, p->offset < n ? n - p->offset : 0));
         return;
     }
-    const int64_t r = tw_sv_to_int(get(c, in->x), &c->errors);
+    const int32_t r = get_count(c, in->x);
     switch (in->key) {
-    case TW_SOP_PBASE: /* a place that 32 bits cannot hold is outside any window */
-        p->offset = r < 0 || r > UINT32_MAX ? UINT32_MAX : (uint32_t)r;
+    case TW_SOP_PBASE:
+        p->offset = (uint32_t)r;
         break;
     case TW_SOP_PSIZE:
         shrink(p, r);
         break;
     case TW_SOP_PADD:
-        p->offset += (uint32_t)(uint64_t)r;
+        p->offset += (uint32_t)r;
         break;
     case TW_SOP_PMOD:
-        p->offset = wrapped(p, r);
+        p->offset = wrapped(p, false, r);
         break;
     }
 }
@@ -407,9 +413,9 @@ static void wrap(tw_script_ctx_t *c, const tw_sinsn_t *in)
 {
     const bool minus = in->key == TW_SOP_SUBM;
     if (is_ptr(in->x)) {
-        const int64_t by = tw_sv_to_int(get(c, in->y), &c->errors);
+        const int32_t by = get_count(c, in->y);
         tw_sptr_t *const p = ptr(c, in->x);
-        p->offset = wrapped(p, minus ? (int64_t)(0 - (uint64_t)by) : by);
+        p->offset = wrapped(p, minus, by);
         return;
     }
     const tw_sv_t a = get(c, in->x);
