@@ -40,6 +40,11 @@ typedef struct tw_engine_cfg {
     uint32_t shadow_bytes; /* pool of the shadows, 0 = none; multiple of 64 */
     uint32_t threads;      /* instances that share a graph, at most TW_MAX_INSTANCES; 0 = 1, the engine's thread alone.
                               The board's processors are dealt out among them in turn */
+    /* How an instance that has nothing to do sleeps and is woken, see tw_crew_t in graph_mp.h; both or NULL: it spins
+     */
+    void (*wait)(void *ctx, uint32_t k);
+    void (*wake)(void *ctx, uint32_t k);
+    void *wait_ctx;
     const tw_infer_t *infer; /* networks nodes may run, NULL none; called from the engine's thread, and from the control
                                 thread while a graph is primed (describe, n_models) */
     uint32_t trace_bytes;    /* ring of traces of scripts, power of two; 0: no traces */
@@ -434,6 +439,8 @@ bool tw_engine_tick(tw_engine_t *e);
  * called at any time by one thread for each k. @return something ran: ask again at once
  */
 bool tw_engine_help(tw_engine_t *e, uint32_t k);
+/** Thread k has asked in vain for a while: it sleeps in cfg.wait as long as there is nothing for it. */
+void tw_engine_doze(tw_engine_t *e, uint32_t k);
 /** A block is open: a helper should rather spin than sleep. */
 bool tw_engine_busy(const tw_engine_t *e);
 /** Seconds of one block of the graph that runs; 0.001 without a graph. Engine side only. */
