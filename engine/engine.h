@@ -40,14 +40,13 @@ typedef struct tw_engine_cfg {
     uint32_t shadow_bytes; /* pool of the shadows, 0 = none; multiple of 64 */
     uint32_t threads;      /* instances that share a graph, at most TW_MAX_INSTANCES; 0 = 1, the engine's thread alone.
                               The board's processors are dealt out among them in turn */
-    /* How an instance that has nothing to do sleeps and is woken, see tw_crew_t in graph_mp.h; both or NULL: it spins
-     */
-    void (*wait)(void *ctx, uint32_t k);
-    void (*wake)(void *ctx, uint32_t k);
-    void *wait_ctx;
     const tw_infer_t *infer; /* networks nodes may run, NULL none; called from the engine's thread, and from the control
                                 thread while a graph is primed (describe, n_models) */
     uint32_t trace_bytes;    /* ring of traces of scripts, power of two; 0: no traces */
+    /* How an instance with nothing to do sleeps and is woken: tw_crew_t in graph_mp.h; both or NULL, it spins then */
+    void (*wait)(void *ctx, uint32_t k);
+    void (*wake)(void *ctx, uint32_t k);
+    void *wait_ctx;
 } tw_engine_cfg_t;
 
 /** Memory tw_engine_init() takes for this configuration [bytes], alignment 64. */
