@@ -108,6 +108,7 @@ struct tw_script_ctx {
     uint8_t errors; /* bit 0 division by zero, bit 1 conversion */
     uint8_t depth;  /* return addresses: frames in use */
     bool done, held;
+    bool halt; /* done, held or failed: what the loop looks at */
     uint16_t sp, lc;
     uint16_t base; /* stack entries below belong to the callers */
     uint16_t s1;   /* place of code 15, fixed when the instruction starts */

@@ -158,7 +158,7 @@ static tw_err_t check_xy(const verifier_t *v, const tw_sinsn_t *in)
 /* An 8-bit literal fills half a halfword; the rest is 0 so that a value has one encoding. */
 static tw_err_t check_literal(const verifier_t *v, const tw_sinsn_t *in)
 {
-    if (in->y == TW_T_PTR || (tw_stype_is_fp8(in->y) && in->x >= TW_RC_S0)) {
+    if (in->y == TW_T_PTR || tw_stype_missing(in->y) || (tw_stype_is_fp8(in->y) && in->x >= TW_RC_S0)) {
         return TW_E_SCR_BAD_TYPE;
     }
     if (tw_stype_bytes(in->y) == 1 && v->s->code[2 * v->at + 3] != 0) {
@@ -169,7 +169,7 @@ static tw_err_t check_literal(const verifier_t *v, const tw_sinsn_t *in)
 
 static tw_err_t check_type_operand(const verifier_t *v, const tw_sinsn_t *in)
 {
-    if (in->y == TW_T_PTR || (in->key == TW_SOP_CONV && tw_stype_is_fp8(in->y))) {
+    if (in->y == TW_T_PTR || tw_stype_missing(in->y) || (in->key == TW_SOP_CONV && tw_stype_is_fp8(in->y))) {
         return TW_E_SCR_BAD_TYPE;
     }
     return in->form == TW_SF_PT ? check_pointer(v, in->x) : check_value(v, in->x);
