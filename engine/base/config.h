@@ -123,6 +123,12 @@
 #ifndef TW_SCRIPT_TIMERS
 #define TW_SCRIPT_TIMERS 8u /* of the scripts of a graph, one each at most */
 #endif
+#ifndef TW_SCRIPT_NPU_RUNS
+#define TW_SCRIPT_NPU_RUNS 4u /* networks that the scripts of a graph run at a time */
+#endif
+#ifndef TW_SCRIPT_NPU_BYTES
+#define TW_SCRIPT_NPU_BYTES 4096u /* for their tensors and arenas, unless the engine's configuration says otherwise */
+#endif
 
 /* signal processing */
 #ifndef TW_CMSIS_DSP
