@@ -114,6 +114,9 @@
 #ifndef TW_SCRIPT_WIDE
 #define TW_SCRIPT_WIDE 1 /* 0: no int64, uint64 and fp64; scripts with them are refused, arguments arrive as int32 */
 #endif
+#ifndef TW_SCRIPT_FLOAT
+#define TW_SCRIPT_FLOAT 1 /* 0: no fp16, fp32 and fp64; scripts with them are refused */
+#endif
 #ifndef TW_SCRIPT_LIVE_BYTES
 #define TW_SCRIPT_LIVE_BYTES 512u /* RAM kept per script for live replacement; 0 = none */
 #endif
