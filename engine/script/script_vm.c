@@ -4,6 +4,7 @@
  * pointer are checked where they are used, so unverified code can only fail.
  * Arithmetic is script_value.c; the world is tw_script_host_t.
  */
+#include "engine/script/script_fast_priv.h"
 #include "engine/script/script_value_priv.h"
 
 /* The first failure stands. */
@@ -755,6 +756,14 @@ tw_err_t tw_script_go(tw_script_ctx_t *c, uint32_t limit)
     const uint32_t until = limit == 0 ? UINT32_MAX : c->used + limit; /* `used` stays far below */
     c->held = false;
     while (!c->done && c->err == TW_OK && !c->held) {
+#if TW_SCRIPT_FAST
+        if (limit == 0 && c->script->fast != NULL) { /* as far as it goes; what it leaves is done below */
+            tw_fast_run(c);
+            if (c->done) {
+                break;
+            }
+        }
+#endif
         step(c);
         c->held |= c->used >= until;
     }
