@@ -112,7 +112,8 @@
 #define TW_SCRIPT_LIVE_BYTES 512u /* RAM kept per script for live replacement; 0 = none */
 #endif
 #ifndef TW_SCRIPT_FAST
-#define TW_SCRIPT_FAST (!TW_SMALL) /* 0: scripts run on the compact machine alone: 4 KB of code, no RAM for operations */
+#define TW_SCRIPT_FAST \
+    (!TW_SMALL) /* 0: scripts run on the compact machine alone: 4 KB of code, no RAM for operations */
 #endif
 #ifndef TW_SCRIPT_FAST_LIVE
 #define TW_SCRIPT_FAST_LIVE (16u * TW_SCRIPT_LIVE_BYTES) /* RAM kept per script for operations of a replacement */

@@ -17,14 +17,14 @@ typedef struct maker {
     uint32_t n_uops, n_heads;
     tw_uop_t last; /* not yet written */
     tw_uop_info_t last_info;
-    tw_flow_t st;     /* before the instruction */
-    uint32_t at;      /* [halfwords] */
-    uint32_t block;   /* its CHARGE */
-    uint16_t count;   /* instructions of the block so far */
-    uint8_t covers;   /* instructions under way: 2 with a constant pushed just before */
-    bool open;        /* in a block */
-    bool alone;       /* nothing may be joined to `last` */
-    tw_sv_t konst;    /* of the constant pushed just before */
+    tw_flow_t st;   /* before the instruction */
+    uint32_t at;    /* [halfwords] */
+    uint32_t block; /* its CHARGE */
+    uint16_t count; /* instructions of the block so far */
+    uint8_t covers; /* instructions under way: 2 with a constant pushed just before */
+    bool open;      /* in a block */
+    bool alone;     /* nothing may be joined to `last` */
+    tw_sv_t konst;  /* of the constant pushed just before */
 } maker_t;
 
 /* ---- blocks ---- */
@@ -41,8 +41,8 @@ static void emit(maker_t *m, tw_uop_t u)
 {
     flush(m);
     m->last = u;
-    m->last_info = (tw_uop_info_t){
-        .pc = (uint16_t)(2 * m->at), .rest = m->count, .depth = m->st.depth, .covers = m->covers};
+    m->last_info =
+        (tw_uop_info_t){.pc = (uint16_t)(2 * m->at), .rest = m->count, .depth = m->st.depth, .covers = m->covers};
     m->n_uops++;
     m->alone = false;
 }
@@ -60,7 +60,10 @@ static void open_block(maker_t *m)
         tw_fast_head_t *const h = &m->heads[m->n_heads];
         *h = (tw_fast_head_t){
             .pc = (uint16_t)(2 * m->at), .uop = (uint16_t)m->n_uops, .depth = m->st.depth, .base = m->st.base};
-        memcpy(h->t, m->st.t, sizeof h->t);
+        for (unsigned i = 0; i < TW_FAST_TYPES; i++) { /* bytes in the order they have in memory */
+            ((uint8_t *)h->mask)[i] = m->st.t[i] == TW_FAST_ANY ? 0 : 0xFF;
+            ((uint8_t *)h->want)[i] = m->st.t[i] == TW_FAST_ANY ? 0 : m->st.t[i];
+        }
         memcpy(h->p, m->st.p, sizeof h->p);
         m->map[m->at] = (uint16_t)m->n_heads;
     }
@@ -925,8 +928,7 @@ static bool in_range(maker_t *m, const tw_sinsn_t *in)
     if (x.is != SLOT || (!ints && !floats)) {
         return false;
     }
-    emit(m, (tw_uop_t){
-                .op = ints ? TW_U_INR_INT : TW_U_INR_F32, .a = x.slot, .b = in->y, .e = (uint8_t)(in->y + 1u)});
+    emit(m, (tw_uop_t){.op = ints ? TW_U_INR_INT : TW_U_INR_F32, .a = x.slot, .b = in->y, .e = (uint8_t)(in->y + 1u)});
     return true;
 }
 
@@ -1378,8 +1380,8 @@ static layout_t layout_of(const maker_t *m)
     layout_t l;
     l.uops = tw_round_up(sizeof(tw_fast_t), 16);
     l.info = l.uops + m->n_uops * (uint32_t)sizeof(tw_uop_t);
-    l.heads = l.info + m->n_uops * (uint32_t)sizeof(tw_uop_info_t);
-    l.map = tw_round_up(l.heads + m->n_heads * (uint32_t)sizeof(tw_fast_head_t), 2);
+    l.heads = tw_round_up(l.info + m->n_uops * (uint32_t)sizeof(tw_uop_info_t), 8);
+    l.map = l.heads + m->n_heads * (uint32_t)sizeof(tw_fast_head_t);
     l.bytes = l.map + m->f->n * 2;
     return l;
 }

@@ -398,7 +398,8 @@ static bool find_joins(tw_flows_t *f)
     tw_sinsn_t in;
     for (uint32_t at = 0; at < f->n; at += in.halfwords) {
         decode_at(f, at, &in);
-        const bool goes = in.key == TW_SOP_JMP || in.key == TW_SOP_JMPR || in.key == TW_SOP_BANZ || in.key == TW_SOP_CALL;
+        const bool goes =
+            in.key == TW_SOP_JMP || in.key == TW_SOP_JMPR || in.key == TW_SOP_BANZ || in.key == TW_SOP_CALL;
         if (goes && !add_target(f, at, &in)) {
             return false;
         }

@@ -1,10 +1,10 @@
 /* script_fast_priv.h - the fast script machine: what translation leaves behind and execution reads.
  *
- * A translated script is an array of operations (uops) with operands resolved: values are indices into the registers and
- * the stack of tw_script_ctx_t (one array), pointers byte offsets in it, jumps distances, literals immediate. Types are
- * those that hold on every path; they stand in the context as the compact machine would have left them, so that at any
- * operation the compact machine can go on. That is how everything rare is done: budgets that end, windows missed, calls
- * of the host. Nothing here writes code that a processor runs.
+ * A translated script is an array of operations (uops) with operands resolved: values are indices into the registers
+ * and the stack of tw_script_ctx_t (one array), pointers byte offsets in it, jumps distances, literals immediate. Types
+ * are those that hold on every path; they stand in the context as the compact machine would have left them, so that at
+ * any operation the compact machine can go on. That is how everything rare is done: budgets that end, windows missed,
+ * calls of the host. Nothing here writes code that a processor runs.
  *
  * A block begins where a jump lands or where the compact machine may hand back, and reaches over conditional jumps to
  * the next such place. Its instructions are paid where it begins; who leaves early takes back the rest.
@@ -56,11 +56,12 @@ typedef struct tw_uop_info {
 
 /** Where execution can begin, and what must be so for it. */
 typedef struct tw_fast_head {
+    uint64_t want[2], mask[2]; /* of the first TW_FAST_TYPES types of a context, compared as words */
     uint16_t pc, uop;
-    uint8_t t[TW_FAST_TYPES];
     uint8_t p[TW_SCRIPT_PTRS];
     uint8_t depth, base;
 } tw_fast_head_t;
+_Static_assert(TW_FAST_TYPES == 16, "two words");
 
 typedef struct tw_fast {
     const tw_uop_t *uops;
@@ -124,7 +125,8 @@ uint32_t tw_flow_target(const tw_flows_t *f, uint32_t at, const tw_sinsn_t *in);
 static inline unsigned tw_flow_slot(const tw_flow_t *st, int depth)
 {
     const int i = TW_SCRIPT_REGS + st->base + depth;
-    return st->base == TW_FAST_ANY || depth < 0 || i >= TW_SCRIPT_REGS + TW_SCRIPT_STACK_MAX ? TW_FAST_ANY : (unsigned)i;
+    return st->base == TW_FAST_ANY || depth < 0 || i >= TW_SCRIPT_REGS + TW_SCRIPT_STACK_MAX ? TW_FAST_ANY
+                                                                                             : (unsigned)i;
 }
 
 static inline unsigned tw_flow_type(const tw_flow_t *st, unsigned slot)

@@ -16,13 +16,11 @@
 
 static const uint8_t log2_bytes[16] = {0, 0, 1, 1, 2, 2, 2, 3, 3, 0, 0, 1, 2, 3, 3, 0};
 
-static bool known(const uint8_t *want, const uint8_t *have, unsigned n)
+static bool types_known(const tw_script_ctx_t *c, const tw_fast_head_t *h)
 {
-    bool same = true;
-    for (unsigned i = 0; i < n; i++) {
-        same &= want[i] == TW_FAST_ANY || want[i] == have[i];
-    }
-    return same;
+    uint64_t have[2];
+    memcpy(have, c->t, sizeof have);
+    return (((have[0] ^ h->want[0]) & h->mask[0]) | ((have[1] ^ h->want[1]) & h->mask[1])) == 0;
 }
 
 /* Pointers are as the host and the loader may make them: of the type expected, and empty or set. */
@@ -45,7 +43,7 @@ static const tw_fast_head_t *head_at(const tw_script_ctx_t *c, const tw_fast_t *
     }
     const tw_fast_head_t *const h = &f->heads[f->map[c->next / 2]];
     const bool placed = (h->base == TW_FAST_ANY || h->base == c->base) && c->sp == c->base + h->depth;
-    return placed && known(h->t, c->t, TW_FAST_TYPES) && pointers_sound(c, h) ? h : NULL;
+    return placed && types_known(c, h) && pointers_sound(c, h) ? h : NULL;
 }
 
 static int64_t clamp(int64_t v, int32_t lo, int32_t hi)
@@ -240,26 +238,25 @@ static void put_f64(uint8_t *at, tw_sval_t v)
 /* ---- the machine ---- */
 
 #if THREADED
-#define CASE(NAME) \
-    case_##NAME:
+#define CASE(NAME) case_##NAME:
 #define NEXT goto *places[u->op]
 #else
 #define CASE(NAME) case TW_U_##NAME:
 #define NEXT continue
 #endif
-#define DONE \
-    {        \
-        u++; \
+#define DONE  \
+    {         \
+        u++;  \
         NEXT; \
     }
-#define GO                          \
-    {                               \
-        if (left + u->n < 0) {      \
-            goto leave;             \
-        }                           \
-        left += u->n;               \
-        u += u->to;                 \
-        NEXT;                       \
+#define GO                     \
+    {                          \
+        if (left + u->n < 0) { \
+            goto leave;        \
+        }                      \
+        left += u->n;          \
+        u += u->to;            \
+        NEXT;                  \
     }
 
 #define D (c->v[u->d])
@@ -276,32 +273,32 @@ static void put_f64(uint8_t *at, tw_sval_t v)
     }
 #define I32(x) ((int32_t)(uint32_t)(x))
 #define U32(x) ((uint32_t)(x))
-#define BY_KIND(NAME, e_int, e_flt)                                             \
-    SIMPLE(NAME##_I32, D.i = I32(e_int(A.u, B.u)))                              \
-    SIMPLE(NAME##_I32_K, D.i = I32(e_int(A.u, u->u)))                           \
-    SIMPLE(NAME##_U32, D.u = U32(e_int(A.u, B.u)))                              \
-    SIMPLE(NAME##_U32_K, D.u = U32(e_int(A.u, u->u)))                           \
-    SIMPLE(NAME##_W64, D.u = e_int(A.u, B.u))                                   \
-    SIMPLE(NAME##_W64_K, D.u = e_int(A.u, u->u))                                \
-    SIMPLE(NAME##_SAT, D.i = clamp(e_int(A.i, B.i), u->lo, u->hi))              \
+#define BY_KIND(NAME, e_int, e_flt)                                            \
+    SIMPLE(NAME##_I32, D.i = I32(e_int(A.u, B.u)))                             \
+    SIMPLE(NAME##_I32_K, D.i = I32(e_int(A.u, u->u)))                          \
+    SIMPLE(NAME##_U32, D.u = U32(e_int(A.u, B.u)))                             \
+    SIMPLE(NAME##_U32_K, D.u = U32(e_int(A.u, u->u)))                          \
+    SIMPLE(NAME##_W64, D.u = e_int(A.u, B.u))                                  \
+    SIMPLE(NAME##_W64_K, D.u = e_int(A.u, u->u))                               \
+    SIMPLE(NAME##_SAT, D.i = clamp(e_int(A.i, B.i), u->lo, u->hi))             \
     SIMPLE(NAME##_SAT_K, D.i = clamp(e_int(A.i, (int64_t)u->n), u->lo, u->hi)) \
-    SIMPLE(NAME##_F32, D.s = e_flt(A.s, B.s))                                   \
-    SIMPLE(NAME##_F32_K, D.s = e_flt(A.s, u->s))                                \
-    SIMPLE(NAME##_F64, D.f = e_flt(A.f, B.f))                                   \
+    SIMPLE(NAME##_F32, D.s = e_flt(A.s, B.s))                                  \
+    SIMPLE(NAME##_F32_K, D.s = e_flt(A.s, u->s))                               \
+    SIMPLE(NAME##_F64, D.f = e_flt(A.f, B.f))                                  \
     SIMPLE(NAME##_F64_K, D.f = e_flt(A.f, u->f))
-#define BITWISE(NAME, op)                       \
-    SIMPLE(NAME##_I32, D.i = I32(A.u op B.u))   \
+#define BITWISE(NAME, op)                        \
+    SIMPLE(NAME##_I32, D.i = I32(A.u op B.u))    \
     SIMPLE(NAME##_I32_K, D.i = I32(A.u op u->u)) \
-    SIMPLE(NAME##_U32, D.u = U32(A.u op B.u))   \
+    SIMPLE(NAME##_U32, D.u = U32(A.u op B.u))    \
     SIMPLE(NAME##_U32_K, D.u = U32(A.u op u->u)) \
-    SIMPLE(NAME##_W64, D.u = A.u op B.u)        \
+    SIMPLE(NAME##_W64, D.u = A.u op B.u)         \
     SIMPLE(NAME##_W64_K, D.u = A.u op u->u)
-#define ORDERED(NAME, op)                                        \
-    SIMPLE(NAME##_INT, D.i = B.i op A.i ? B.i : A.i)             \
-    SIMPLE(NAME##_INT_K, D.i = u->i op A.i ? u->i : A.i)         \
-    SIMPLE(NAME##_F32, D.s = B.s op A.s ? B.s : A.s)             \
-    SIMPLE(NAME##_F32_K, D.s = u->s op A.s ? u->s : A.s)         \
-    SIMPLE(NAME##_F64, D.f = B.f op A.f ? B.f : A.f)             \
+#define ORDERED(NAME, op)                                \
+    SIMPLE(NAME##_INT, D.i = B.i op A.i ? B.i : A.i)     \
+    SIMPLE(NAME##_INT_K, D.i = u->i op A.i ? u->i : A.i) \
+    SIMPLE(NAME##_F32, D.s = B.s op A.s ? B.s : A.s)     \
+    SIMPLE(NAME##_F32_K, D.s = u->s op A.s ? u->s : A.s) \
+    SIMPLE(NAME##_F64, D.f = B.f op A.f ? B.f : A.f)     \
     SIMPLE(NAME##_F64_K, D.f = u->f op A.f ? u->f : A.f)
 #define ADDED(a, b) ((a) + (b))
 #define LESS(a, b) ((a) - (b))
@@ -309,59 +306,59 @@ static void put_f64(uint8_t *at, tw_sval_t v)
 #define TIMES(a, b) ((a) * (b))
 
 /* A test, and the same with the jump behind it. */
-#define TEST(NAME, condition) \
+#define TEST(NAME, condition)     \
     SIMPLE(NAME, t = (condition)) \
-    CASE(B_##NAME)            \
-    {                         \
-        t = (condition);      \
-        if (t) {              \
-            GO                \
-        }                     \
-        DONE                  \
+    CASE(B_##NAME)                \
+    {                             \
+        t = (condition);          \
+        if (t) {                  \
+            GO                    \
+        }                         \
+        DONE                      \
     }
 #define COMPARED(NAME, op)                   \
     TEST(NAME##_INT, A.i op B.i)             \
-    TEST(NAME##_INT_K, A.i op (int64_t)u->k) \
+    TEST(NAME##_INT_K, A.i op(int64_t) u->k) \
     TEST(NAME##_F32, A.s op B.s)             \
     TEST(NAME##_F32_K, A.s op u->s)          \
     TEST(NAME##_F64, A.f op B.f)             \
     TEST(NAME##_F64_K, A.f op(double) u->s)
 
-#define LOADED(NAME, log2, member, get)                        \
-    CASE(LD_##NAME)                                            \
-    {                                                          \
-        tw_sptr_t *const p = POINTER(u->b);                    \
-        const uint8_t *const at = element(p, log2);            \
-        if (at == NULL) {                                      \
-            goto leave;                                        \
-        }                                                      \
-        D.member = get;                                        \
-        p->offset += (uint32_t)u->n;                           \
-        DONE                                                   \
-    }                                                          \
-    CASE(LDT_##NAME)                                           \
-    {                                                          \
-        tw_sptr_t *const p = POINTER(u->b);                    \
-        const uint8_t *const at = element(p, log2);            \
-        if (at == NULL) {                                      \
-            goto leave;                                        \
-        }                                                      \
-        D.member = get;                                        \
-        c->t[u->d] = u->e;                                     \
-        p->offset += (uint32_t)u->n;                           \
-        DONE                                                   \
+#define LOADED(NAME, log2, member, get)             \
+    CASE(LD_##NAME)                                 \
+    {                                               \
+        tw_sptr_t *const p = POINTER(u->b);         \
+        const uint8_t *const at = element(p, log2); \
+        if (at == NULL) {                           \
+            goto leave;                             \
+        }                                           \
+        D.member = get;                             \
+        p->offset += (uint32_t)u->n;                \
+        DONE                                        \
+    }                                               \
+    CASE(LDT_##NAME)                                \
+    {                                               \
+        tw_sptr_t *const p = POINTER(u->b);         \
+        const uint8_t *const at = element(p, log2); \
+        if (at == NULL) {                           \
+            goto leave;                             \
+        }                                           \
+        D.member = get;                             \
+        c->t[u->d] = u->e;                          \
+        p->offset += (uint32_t)u->n;                \
+        DONE                                        \
     }
-#define STORED(NAME, log2, put)                              \
-    CASE(ST_##NAME)                                          \
-    {                                                        \
-        tw_sptr_t *const p = POINTER(u->b);                  \
-        uint8_t *const at = element_to_write(p, log2);       \
-        if (at == NULL) {                                    \
-            goto leave;                                      \
-        }                                                    \
-        put;                                                 \
-        p->offset += (uint32_t)u->n;                         \
-        DONE                                                 \
+#define STORED(NAME, log2, put)                        \
+    CASE(ST_##NAME)                                    \
+    {                                                  \
+        tw_sptr_t *const p = POINTER(u->b);            \
+        uint8_t *const at = element_to_write(p, log2); \
+        if (at == NULL) {                              \
+            goto leave;                                \
+        }                                              \
+        put;                                           \
+        p->offset += (uint32_t)u->n;                   \
+        DONE                                           \
     }
 
 void tw_fast_run(tw_script_ctx_t *c)
@@ -400,11 +397,7 @@ void tw_fast_run(tw_script_ctx_t *c)
         left -= u->n;
         DONE
     }
-    CASE(JMP)
-    {
-        GO
-    }
-    CASE(BT)
+    CASE(JMP){GO} CASE(BT)
     {
         if (t) {
             GO
@@ -433,10 +426,8 @@ void tw_fast_run(tw_script_ctx_t *c)
         if (c->depth >= TW_SCRIPT_CALL_DEPTH || left + u->n < 0) {
             goto leave;
         }
-        c->frames[c->depth++] = (tw_script_frame_t){.script = c->script,
-                                                    .labels = c->labels,
-                                                    .next = f->info[u - f->uops].pc + 2u,
-                                                    .base = c->base};
+        c->frames[c->depth++] = (tw_script_frame_t){
+            .script = c->script, .labels = c->labels, .next = f->info[u - f->uops].pc + 2u, .base = c->base};
         c->base = (uint16_t)(c->base + u->d);
         left += u->n;
         u += u->to;
@@ -551,8 +542,7 @@ void tw_fast_run(tw_script_ctx_t *c)
     {
         const float s = A.s;
         const bool inside = s >= -2147483648.0f && s < 2147483648.0f;
-        D.i = inside ? (int32_t)s
-                     : tw_sv_convert((tw_sv_t){A, TW_T_FP32}, TW_T_I32, &c->errors).v.i;
+        D.i = inside ? (int32_t)s : tw_sv_convert((tw_sv_t){A, TW_T_FP32}, TW_T_I32, &c->errors).v.i;
         DONE
     }
     SIMPLE(CVT_F64_F32, D.f = (double)A.s)
@@ -631,13 +621,12 @@ void tw_fast_run(tw_script_ctx_t *c)
     SIMPLE(ANY_BITOP, set(c, u->d, tw_sv_bitop(u->e, value(c, u->a), (unsigned)u->n)))
     SIMPLE(ANY_ADDK, any_addk(c, u))
     SIMPLE(ANY_COMPARE, t = condition((unsigned)u->n, tw_sv_compare(value(c, u->a), value(c, u->b))))
-    SIMPLE(ANY_COMPARE_K, t = condition((unsigned)u->n,
-                                        tw_sv_compare(value(c, u->a), (tw_sv_t){.v.i = u->i, .t = TW_T_I64})))
+    SIMPLE(ANY_COMPARE_K,
+           t = condition((unsigned)u->n, tw_sv_compare(value(c, u->a), (tw_sv_t){.v.i = u->i, .t = TW_T_I64})))
     SIMPLE(ANY_COPY, set(c, u->d, tw_sv_convert(value(c, u->a), c->t[u->d], &c->errors)))
     SIMPLE(ANY_CONV, set(c, u->d, tw_sv_convert(value(c, u->a), u->e, &c->errors)))
     SIMPLE(ANY_CAST, set(c, u->d, tw_sv_from_bits(u->e, tw_sv_bits(value(c, u->a)))))
-    SIMPLE(ANY_WRAP,
-           set(c, u->d, tw_sv_wrap(u->n != 0, value(c, u->a), value(c, u->b), value(c, u->e), &c->errors)))
+    SIMPLE(ANY_WRAP, set(c, u->d, tw_sv_wrap(u->n != 0, value(c, u->a), value(c, u->b), value(c, u->e), &c->errors)))
     SIMPLE(ANY_LERP, set(c, u->d, tw_sv_lerp(value(c, u->a), value(c, u->b), value(c, u->e), &c->errors)))
 
 give_back:
@@ -658,20 +647,20 @@ give_back:
     NEXT;
 
 #if !THREADED
-    case TW_U_COUNT:
-        goto leave;
-    }
-    }
+case TW_U_COUNT:
+    goto leave;
+}
+}
 #endif
 
-leave: {
+leave:
+{
     const tw_uop_info_t *const at = &f->info[u - f->uops];
     c->next = at->pc;
     c->sp = (uint16_t)(c->base + at->depth);
     left += at->rest;
 }
-sync:
-    c->used = c->budget - (uint32_t)left;
-    c->lc = lc;
-    c->flag = t;
+sync : c->used = c->budget - (uint32_t)left;
+c->lc = lc;
+c->flag = t;
 }

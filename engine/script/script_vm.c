@@ -740,7 +740,8 @@ static uint32_t allowance(const tw_script_t *s, uint32_t asked)
 void tw_script_begin(tw_script_ctx_t *c, const tw_script_t *s, const tw_script_host_t *host, const int64_t *args,
                      unsigned n_args, bool flag, uint32_t budget)
 {
-    memset(c, 0, sizeof *c);
+    memset(&c->sp, 0,
+           offsetof(tw_script_ctx_t, frames) - offsetof(tw_script_ctx_t, sp)); /* values and frames: unread */
     c->host = host;
     c->budget = allowance(s, budget);
     c->flag = flag;

@@ -46,20 +46,20 @@ static bool same_frames(const tw_script_ctx_t *a, const tw_script_ctx_t *b)
 
 const char *script_twin_differs(const tw_script_ctx_t *a, const tw_script_ctx_t *b)
 {
-    return a->err != b->err       ? "result"
-           : a->used != b->used   ? "instructions used"
-           : a->pc != b->pc       ? "pc"
-           : a->next != b->next   ? "next instruction"
-           : a->sp != b->sp       ? "stack depth"
-           : a->base != b->base   ? "base"
-           : a->lc != b->lc       ? "lc"
-           : a->flag != b->flag   ? "T"
-           : a->done != b->done   ? "end"
-           : a->held != b->held   ? "hold"
+    return a->err != b->err         ? "result"
+           : a->used != b->used     ? "instructions used"
+           : a->pc != b->pc         ? "pc"
+           : a->next != b->next     ? "next instruction"
+           : a->sp != b->sp         ? "stack depth"
+           : a->base != b->base     ? "base"
+           : a->lc != b->lc         ? "lc"
+           : a->flag != b->flag     ? "T"
+           : a->done != b->done     ? "end"
+           : a->held != b->held     ? "hold"
            : a->errors != b->errors ? "error bits"
-           : !same_frames(a, b)   ? "frames"
-           : !same_pointers(a, b) ? "pointers"
-                                  : other_value(a, b);
+           : !same_frames(a, b)     ? "frames"
+           : !same_pointers(a, b)   ? "pointers"
+                                    : other_value(a, b);
 }
 
 bool script_twin_second;
@@ -80,9 +80,9 @@ const char *script_twin_make(const tw_script_t *s, script_twin_t *twin)
     if (twin->fast.fast == NULL) {
         return "translation needs more than it said";
     }
-    return ((const uint8_t *)to)[bytes] != 0xA5               ? "translation wrote more than it said"
+    return ((const uint8_t *)to)[bytes] != 0xA5            ? "translation wrote more than it said"
            : tw_script_translate(s, to, bytes - 1) != NULL ? "translation needs less than it said"
-                                                              : NULL;
+                                                           : NULL;
 }
 
 const char *script_twin_run(const script_twin_t *twin, const tw_script_host_t *host, tw_script_ctx_t c[2],

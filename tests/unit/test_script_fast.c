@@ -141,9 +141,8 @@ static void put(writer_t *w, unsigned word)
     w->at += 2;
 }
 
-static const uint8_t types[] = {TW_T_I32, TW_T_I32,  TW_T_I32,  TW_T_FP32, TW_T_FP32, TW_T_I16, TW_T_U16,
-                                TW_T_U8,  TW_T_I8,   TW_T_U32,  TW_T_I64,  TW_T_U64,  TW_T_FP64, TW_T_FP16,
-                                TW_T_CHAR, TW_T_TIME32};
+static const uint8_t types[] = {TW_T_I32, TW_T_I32, TW_T_I32, TW_T_FP32, TW_T_FP32, TW_T_I16,  TW_T_U16,  TW_T_U8,
+                                TW_T_I8,  TW_T_U32, TW_T_I64, TW_T_U64,  TW_T_FP64, TW_T_FP16, TW_T_CHAR, TW_T_TIME32};
 
 static void put_literal(writer_t *w, unsigned to)
 {
@@ -176,9 +175,9 @@ static unsigned pointer(writer_t *w)
     return 6 + pick(w, 2);
 }
 
-static const uint8_t xy_ops[] = {0xD1, 0xD2, 0xD3, 0xD4, 0xD5, 0xD6, 0xD7, 0xD8, 0xD9, 0xDA, 0xDB, 0xDC,
-                                 0xDE, 0xDF, 0xE0, 0xE3, 0xE4, 0xCA, 0xCB, 0xCC, 0xCD, 0xCE, 0xC6, 0xC7,
-                                 0xD1, 0xD1, 0xD2, 0xD4, 0xDB, 0xDA};
+static const uint8_t xy_ops[] = {0xD1, 0xD2, 0xD3, 0xD4, 0xD5, 0xD6, 0xD7, 0xD8, 0xD9, 0xDA,
+                                 0xDB, 0xDC, 0xDE, 0xDF, 0xE0, 0xE3, 0xE4, 0xCA, 0xCB, 0xCC,
+                                 0xCD, 0xCE, 0xC6, 0xC7, 0xD1, 0xD1, 0xD2, 0xD4, 0xDB, 0xDA};
 
 static void put_test(writer_t *w)
 {
@@ -193,7 +192,10 @@ static void put_test(writer_t *w)
         break;
     case 2:
         put_literal(w, TW_RC_S0);
-        put(w, op << 8 | (op == 0xD0 || op == 0xDD ? 0xE0 : op == 0xEF ? 0xE1 : pick(w, 2) ? pick(w, 6) << 4 | 14 : 0xE0 | pick(w, 6)));
+        put(w, op << 8 | (op == 0xD0 || op == 0xDD ? 0xE0
+                          : op == 0xEF             ? 0xE1
+                          : pick(w, 2)             ? pick(w, 6) << 4 | 14
+                                                   : 0xE0 | pick(w, 6)));
         break;
     default:
         put(w, op << 8 | (op == 0xD0 || op == 0xDD ? pick(w, 6) << 4 : pick(w, 6) << 4 | pick(w, 5)));
