@@ -12,8 +12,9 @@ static bool cfg_ok(const tw_engine_cfg_t *cfg)
 {
     return cfg->port != NULL && cfg->board != NULL && power_of_two(cfg->queue_bytes, 256, TW_WORD_POS_MASK / 2 + 1) &&
            power_of_two(cfg->timed_bytes, 256, 1u << 30) && power_of_two(cfg->reply_bytes, 1024, 1u << 30) &&
-           cfg->undo_bytes < 1u << 30 && cfg->shadow_bytes < 1u << 30 && cfg->threads <= TW_MAX_INSTANCES &&
-           cfg->graph_bytes >= 256 && cfg->graph_bytes < UINT32_MAX / 2;
+           (cfg->trace_bytes == 0 || power_of_two(cfg->trace_bytes, 1024, 1u << 30)) && cfg->undo_bytes < 1u << 30 &&
+           cfg->shadow_bytes < 1u << 30 && cfg->threads <= TW_MAX_INSTANCES && cfg->graph_bytes >= 256 &&
+           cfg->graph_bytes < UINT32_MAX / 2;
 }
 
 static size_t up(size_t n)
@@ -29,7 +30,7 @@ static uint32_t undo_bytes(const tw_engine_cfg_t *cfg)
 size_t tw_engine_need(const tw_engine_cfg_t *cfg)
 {
     return up(sizeof(tw_engine_t)) + up(cfg->queue_bytes) + up(cfg->timed_bytes) + up(cfg->reply_bytes) +
-           up(undo_bytes(cfg)) + up(cfg->shadow_bytes) + 2 * up(cfg->graph_bytes);
+           up(undo_bytes(cfg)) + up(cfg->shadow_bytes) + up(cfg->trace_bytes) + 2 * up(cfg->graph_bytes);
 }
 
 /* Processor p is played by instance (p - 1) mod threads; one that gets none has nothing to do. */
@@ -64,10 +65,14 @@ tw_err_t tw_engine_init(tw_engine_t **out, const tw_engine_cfg_t *cfg, void *mem
     e->undo.size = undo_bytes(cfg);
     e->undo.buf = tw_arena_take(&arena, e->undo.size, ALIGN);
     e->shadow_pool = tw_arena_take(&arena, cfg->shadow_bytes, ALIGN);
+    if (cfg->trace_bytes != 0) {
+        tw_ring_init(&e->trace, tw_arena_take(&arena, cfg->trace_bytes, ALIGN), cfg->trace_bytes);
+    }
     e->slots[0].mem = tw_arena_take(&arena, cfg->graph_bytes, ALIGN);
     e->slots[1].mem = tw_arena_take(&arena, cfg->graph_bytes, ALIGN);
     e->e.slot = e->e.kept = NO_SLOT;
     record_init(e);
+    debug_init(e);
     open_crew(e);
     e->c.view = e->c.group_view = e->c.primed = e->c.group_primed = NO_SLOT;
     *out = e;
@@ -147,9 +152,9 @@ static tw_err_t share(tw_engine_t *e, slot_t *s, tw_arena_t *arena, tw_fault_t *
     return err;
 }
 
-static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t bytes, bool in_place, tw_fault_t *fault)
+static tw_err_t build(tw_engine_t *e, slot_t *s, tw_arena_t arena, const uint8_t *image, uint32_t bytes, bool in_place,
+                      tw_fault_t *fault)
 {
-    tw_arena_t arena = {.base = s->mem, .size = e->cfg.graph_bytes};
     TW_TRY(tw_graph_check(image, bytes, e->cfg.board, &arena, fault));
     tw_graph_image_t parts;
     TW_TRY(tw_graph_place(image, bytes, in_place, &arena, &parts, fault));
@@ -158,6 +163,7 @@ static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t 
     /* What a replay could not know must not come in. */
     const bool boot = e->c.moves == 0 && atomic_load_explicit(&e->recorder, memory_order_relaxed) == NULL;
     const tw_graph_env_t env = {.port = e->cfg.port,
+                                .ack_port = e->cfg.port,
                                 .board = &s->side.board,
                                 .infer = e->cfg.infer,
                                 .kept = boot ? e->cfg.board : NULL,
@@ -198,7 +204,32 @@ static tw_err_t spare_is_free(tw_engine_t *e)
     return tw_bits(where, WHERE_FADING) != 0 ? TW_E_BUSY : TW_OK;
 }
 
-tw_err_t tw_engine_prime(tw_engine_t *e, const uint8_t *image, uint32_t bytes, bool in_place, tw_fault_t *fault)
+/* Bad input changes nothing: while the slot holds a graph to go back to, the new one is built behind that first. What
+ * is refused there leaves both; what is not is then built in its place, where there is more room. */
+static tw_err_t try_beside(tw_engine_t *e, const slot_t *kept, const uint8_t *image, uint32_t bytes, bool in_place,
+                           const tw_swap_t *how, tw_fault_t *fault)
+{
+    uint32_t blocks;
+    tw_arena_t arena = kept->rest;
+    slot_t *trial = tw_arena_take(&arena, sizeof *trial, _Alignof(slot_t));
+    *fault = (tw_fault_t){.err = TW_E_NOMEM, .at = (uint32_t)sizeof *trial};
+    tw_err_t err = TW_E_NOMEM;
+    if (trial != NULL) {
+        *trial = (slot_t){0};
+        err = build(e, trial, arena, image, bytes, in_place, fault);
+    }
+    if (err == TW_OK) {
+        err = swap_plan(e, trial, how, &blocks, fault);
+        tw_graph_stop(&trial->graph);
+    }
+    if (err == TW_E_NOMEM) {
+        *fault = (tw_fault_t){.err = TW_E_KEPT_ROOM, .at = fault->section == 0 ? fault->at : 0};
+    }
+    return err == TW_OK ? TW_OK : fault->err;
+}
+
+tw_err_t tw_engine_prime_for(tw_engine_t *e, const uint8_t *image, uint32_t bytes, bool in_place, const tw_swap_t *how,
+                             tw_fault_t *fault)
 {
     engine_sync(e);
     *fault = (tw_fault_t){.err = spare_is_free(e)};
@@ -206,9 +237,13 @@ tw_err_t tw_engine_prime(tw_engine_t *e, const uint8_t *image, uint32_t bytes, b
     tw_engine_unprime(e);
     const int spare = e->c.view == 0 ? 1 : 0;
     slot_t *s = &e->slots[spare];
+    if (engine_kept(e) == spare) {
+        TW_TRY(try_beside(e, s, image, bytes, in_place, how, fault));
+    }
     leave_slot(s);
     e->c.kept_gone = true;
-    const tw_err_t err = build(e, s, image, bytes, in_place, fault);
+    const tw_arena_t all = {.base = s->mem, .size = e->cfg.graph_bytes};
+    const tw_err_t err = build(e, s, all, image, bytes, in_place, fault);
     if (err == TW_OK) {
         s->live = true;
         s->image = ++e->c.images;
@@ -219,6 +254,12 @@ tw_err_t tw_engine_prime(tw_engine_t *e, const uint8_t *image, uint32_t bytes, b
         }
     }
     return err;
+}
+
+tw_err_t tw_engine_prime(tw_engine_t *e, const uint8_t *image, uint32_t bytes, bool in_place, tw_fault_t *fault)
+{
+    static const tw_swap_t at_once;
+    return tw_engine_prime_for(e, image, bytes, in_place, &at_once, fault);
 }
 
 void tw_engine_unprime(tw_engine_t *e)
@@ -291,6 +332,7 @@ bool tw_engine_tick(tw_engine_t *e)
     e->e.tick = tw_word_tick(w);
     record_look(e);
     apply_queue(e, tw_word_pos(w));
+    debug_before(e);
     if (!running(e)) {
         apply_timed(e);
     }
@@ -312,6 +354,7 @@ bool tw_engine_tick(tw_engine_t *e)
     if (e->e.watches != NULL) {
         probe_scripts(e);
     }
+    debug_after(e);
     if (e->e.steps != 0 && --e->e.steps == 0) {
         tw_gauge_set(&e->state, TW_GRAPH_STOPPED);
         state_due(e);

@@ -17,7 +17,7 @@ static void answer(tw_engine_t *e, const cmd_t *c, tw_err_t err)
     }
 }
 
-static tw_err_t control(tw_engine_t *e, tw_control_t op, uint32_t steps)
+tw_err_t engine_control(tw_engine_t *e, tw_control_t op, uint32_t steps)
 {
     switch (op) {
     case TW_CTL_START:
@@ -140,7 +140,8 @@ static void apply_to_graph(tw_engine_t *e, const cmd_t *c)
         read_param(e, c);
         return;
     case OP_CONTROL:
-        answer(e, c, control(e, (tw_control_t)c->a, c->b));
+        e->debug.held_graph &= c->a != TW_CTL_START && c->a != TW_CTL_STOP; /* somebody else decides */
+        answer(e, c, engine_control(e, (tw_control_t)c->a, c->b));
         return;
     case OP_RUN:
         run_script(e, c);
@@ -177,6 +178,9 @@ static void apply_to_graph(tw_engine_t *e, const cmd_t *c)
     case OP_SHADOW_READ:
     case OP_SHADOW_DROP:
         shadow_apply(e, c);
+        return;
+    case OP_DEBUG:
+        debug_apply(e, c);
         return;
     case OP_PAD:
     case OP_SCRIPT:

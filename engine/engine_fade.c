@@ -256,16 +256,28 @@ static void side_flush(void *ctx, const void *at, uint32_t bytes, bool wrote)
     s->real->flush(s->real->ctx, at, bytes, wrote);
 }
 
+static void side_look(void *ctx, uint32_t hwid, uint32_t look)
+{
+    const fade_side_t *s = ctx;
+    s->real->look(s->real->ctx, hwid, look);
+}
+
+static void side_heard(void *ctx, uint32_t hwid, const tw_io_heard_t *ack)
+{
+    const fade_side_t *s = ctx;
+    s->real->heard(s->real->ctx, hwid, ack);
+}
+
 void fade_init(fade_side_t *s, const tw_board_t *real)
 {
     *s = (fade_side_t){.board = *real, .real = real};
     s->board.ctx = s;
     s->board.io = real->io != NULL ? side_io : NULL;
     s->board.flush = real->flush != NULL ? side_flush : NULL;
+    s->board.look = real->look != NULL ? side_look : NULL;
+    s->board.heard = real->heard != NULL ? side_heard : NULL;
     s->board.read = side_read;
     s->board.write = side_write;
-    s->board.io = real->io != NULL ? side_io : NULL;
-    s->board.flush = real->flush != NULL ? side_flush : NULL;
 }
 
 /* ---- before -------------------------------------------------------------------------------------- */
@@ -328,8 +340,8 @@ tw_err_t fade_check(const fade_side_t *old, const tw_graph_t *og, const fade_sid
         const fade_io_t *io = &now->ios[i], *was = io_of(old, io->hwid, io->tx);
         const bool driven = was != NULL && (og->ios[was - old->ios].driver != NULL || ng->ios[i].driver != NULL);
         if (driven) { /* its driver serves one graph at a time */
-            *fault = (tw_fault_t){.err = TW_E_FADE_FORMAT, .at = io->hwid};
-            return TW_E_FADE_FORMAT;
+            *fault = (tw_fault_t){.err = TW_E_FADE_DRIVER, .at = io->hwid};
+            return TW_E_FADE_DRIVER;
         }
         if (was != NULL && (was->fmt->raw != io->fmt->raw || was->frame != io->frame ||
                             was->fmt->channels != io->fmt->channels || was->fmt->interleave != io->fmt->interleave ||

@@ -37,6 +37,7 @@ typedef enum tw_op {
     OP_SHADOW_READ,
     OP_SHADOW_DROP,
     OP_IO,
+    OP_DEBUG,
 } tw_op_t;
 
 /* A command as it lies in the queue; `n` bytes of data follow. */
@@ -152,7 +153,10 @@ struct tw_engine {
     tw_gauge_t state, late, events_lost;
     shadow_slot_t shadows[TW_MAX_SHADOWS];
     uint8_t *shadow_pool;
-    tw_ring_t replies, events;
+    tw_ring_t replies, events, trace;
+    tw_gauge_t trace_lost;
+    uint64_t trace_seq; /* the engine's */
+    tw_graph_debug_t debug;
     tw_recorder_t *_Atomic recorder; /* control sets it, the engine looks once a tick */
     struct {
         uint32_t start, put; /* queue positions: open group is [start, put) */
@@ -210,6 +214,9 @@ int engine_kept(const tw_engine_t *e);
 void engine_sync(tw_engine_t *e);
 /** True when the engine has applied every published swap, rollback, keep and unload. */
 bool engine_settled(tw_engine_t *e);
+/** Control: what the swap to `s` needs to know of both graphs, in the memory the new one left. @param blocks  of its
+ *  fade; errors as tw_engine_put_swap_to() */
+tw_err_t swap_plan(tw_engine_t *e, slot_t *s, const tw_swap_t *how, uint32_t *blocks, tw_fault_t *fault);
 /** Record at a queue position. */
 static inline cmd_t *cmd_at(tw_engine_t *e, uint32_t pos)
 {
@@ -218,6 +225,7 @@ static inline cmd_t *cmd_at(tw_engine_t *e, uint32_t pos)
 
 /* engine_apply.c: engine side */
 void engine_apply(tw_engine_t *e, const cmd_t *c, tw_err_t refused);
+tw_err_t engine_control(tw_engine_t *e, tw_control_t op, uint32_t steps);
 
 /* engine_swap.c: engine side */
 void swap_apply(tw_engine_t *e, const cmd_t *c);
@@ -286,6 +294,12 @@ void state_look(tw_engine_t *e, bool ran);
 /** Settings of an IO as they are, and other ones: three words, little endian. @return UNSUPPORTED: the old ones stay */
 void io_save(const tw_graph_t *g, uint32_t io, uint8_t words[12]);
 tw_err_t io_apply(tw_engine_t *e, uint32_t io, const uint8_t words[12]);
+/** The graph that took over from `old`: IOs both have go on with settings changed since `old` was loaded. */
+void io_carry(tw_engine_t *e, const tw_graph_t *old);
+/** The graph that came back after `from`: its IOs have its settings again. */
+void io_back(tw_engine_t *e, const tw_graph_t *from);
+/** Control: a graph the board took is to come back; what was looked at since does not count. */
+void io_accept_again(tw_engine_t *e, const tw_graph_t *g);
 
 /* engine_shadow.c: engine side */
 void shadow_apply(tw_engine_t *e, const cmd_t *c);
@@ -293,6 +307,17 @@ void shadow_apply(tw_engine_t *e, const cmd_t *c);
 void shadow_refused(tw_engine_t *e, const cmd_t *c);
 /** All of a graph end. */
 void shadow_leave(tw_engine_t *e, tw_graph_t *g);
+
+/* engine_debug.c: engine side */
+void debug_init(tw_engine_t *e);
+void debug_apply(tw_engine_t *e, const cmd_t *c);
+/** Before the block: a held call goes on. */
+void debug_before(tw_engine_t *e);
+/** After what ran scripts: a script that is held may stop the graph. */
+void debug_after(tw_engine_t *e);
+/** What a script raised, for who traces. */
+void debug_event(tw_engine_t *e, const tw_graph_event_t *ev);
+void debug_leaves(tw_engine_t *e, tw_graph_t *g);
 
 /* engine_record.c: engine side */
 /** Before commands apply: begin or end what was asked for. */

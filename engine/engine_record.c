@@ -95,10 +95,66 @@ static uint32_t board_write(void *ctx, uint32_t hwid, uint64_t tick, const void 
     return took;
 }
 
+static bool transmits(const tw_board_t *b, uint32_t hwid)
+{
+    for (uint32_t i = 0; i < b->n_ios; i++) {
+        if (b->ios[i].hwid == hwid) {
+            return b->ios[i].direction != 0;
+        }
+    }
+    return false;
+}
+
 static bool board_io(void *ctx, uint32_t hwid, tw_io_command_t command, const void *data, uint32_t bytes)
 {
+    tw_engine_t *e = ctx;
+    const tw_board_t *b = e->cfg.board;
+    const bool out = command == TW_IO_START && data != NULL && transmits(b, hwid);
+    /* before the driver has them: they may be gone, or overwritten, when it comes back */
+    const uint32_t crc = out && e->e.rec != NULL ? tw_crc32c(0, data, bytes) : 0;
+    const uint32_t kept = out && e->e.rec != NULL && e->e.rec->outputs ? bytes : 0;
+    uint8_t *p = command == TW_IO_START ? begin(e, TW_REC_START, 16 + kept) : NULL;
+    if (p != NULL && kept != 0) {
+        memcpy(p + 16, data, kept);
+    }
+    const bool ok = b->io(b->ctx, hwid, command, data, bytes);
+    if (p != NULL) {
+        tw_put_le32(p, hwid);
+        tw_put_le32(p + 4, bytes);
+        tw_put_le32(p + 8, ok);
+        tw_put_le32(p + 12, crc);
+        commit(e, 16 + kept);
+    }
+    return ok;
+}
+
+static void board_look(void *ctx, uint32_t hwid, uint32_t look)
+{
     const tw_board_t *b = ((tw_engine_t *)ctx)->cfg.board;
-    return b->io(b->ctx, hwid, command, data, bytes);
+    b->look(b->ctx, hwid, look);
+}
+
+static void board_heard(void *ctx, uint32_t hwid, const tw_io_heard_t *ack)
+{
+    tw_engine_t *e = ctx;
+    const tw_board_t *b = e->cfg.board;
+    const uint32_t n = ack->part_bytes[0] + ack->part_bytes[1];
+    uint8_t *p = begin(e, TW_REC_ACK, 24 + n);
+    if (p != NULL) {
+        tw_put_le32(p, hwid);
+        tw_put_le32(p + 4, ack->look);
+        tw_put_le64(p + 8, ack->stamp_us);
+        tw_put_le32(p + 16, ack->bytes);
+        tw_put_le32(p + 20,
+                    (ack->aligned ? TW_RECORD_ACK_ALIGNED : 0u) | (ack->in_place ? TW_RECORD_ACK_IN_PLACE : 0u));
+        for (uint32_t i = 0, at = 24; i < 2 && ack->part_bytes[i] != 0; at += ack->part_bytes[i++]) {
+            memcpy(p + at, ack->part[i], ack->part_bytes[i]);
+        }
+        commit(e, 24 + n);
+    }
+    if (b->heard != NULL) {
+        b->heard(b->ctx, hwid, ack);
+    }
 }
 
 static void board_flush(void *ctx, const void *at, uint32_t bytes, bool wrote)
@@ -119,6 +175,8 @@ void record_init(tw_engine_t *e)
     e->e.rec_board.read = board_read;
     e->e.rec_board.write = board_write;
     e->e.rec_board.io = b->io != NULL ? board_io : NULL;
+    e->e.rec_board.look = b->look != NULL ? board_look : NULL;
+    e->e.rec_board.heard = board_heard;
     e->e.rec_board.flush = b->flush != NULL ? board_flush : NULL;
     e->e.rec_board.accept = NULL; /* the engine asks the board itself */
     e->e.rec_board.adopt = NULL;
@@ -277,6 +335,7 @@ void record_command(tw_engine_t *e, const cmd_t *c)
     case OP_SHADOW_SET:
     case OP_SHADOW_READ:
     case OP_SHADOW_DROP:
+    case OP_DEBUG: /* nobody debugs while something is recorded */
         break;
     }
 }

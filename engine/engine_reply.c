@@ -44,7 +44,7 @@ void reply_send(tw_engine_t *e, reply_t *r)
 _Static_assert((int)TW_GEV_SCRIPT_FAULT == (int)TW_EV_SCRIPT_FAULT && (int)TW_GEV_APP == (int)TW_EV_APP &&
                    (int)TW_GEV_FLOW == (int)TW_EV_FLOW && (int)TW_GEV_NODE_ERROR == (int)TW_EV_NODE_ERROR &&
                    (int)TW_GEV_SCRIPT_EVENT == (int)TW_EV_SCRIPT_EVENT && (int)TW_GEV_TRACE == (int)TW_EV_TRACE &&
-                   (int)TW_GEV_IO == (int)TW_EV_IO,
+                   (int)TW_GEV_IO == (int)TW_EV_IO && (int)TW_TRACE_STOP == (int)TW_EV_DEBUG,
                "the graph core and engine.h number events alike");
 
 static void on_event(void *ctx, const tw_graph_event_t *ev)
@@ -53,6 +53,7 @@ static void on_event(void *ctx, const tw_graph_event_t *ev)
     if (ev->kind == TW_GEV_FLOW) {
         probe_flow(e, ev->at, ev->value);
     }
+    debug_event(e, ev);
     reply_t *r = tw_ring_reserve(&e->events, (uint32_t)sizeof *r + ev->bytes);
     if (r == NULL) {
         tw_gauge_add(&e->events_lost, 1);

@@ -1,6 +1,6 @@
 /* engine_undo.c - old values of a change that waits to be confirmed.
  *
- *   record: u32 kind, u32 target, u32 bytes, data padded to 8
+ *   record: u32 kind, u32 target, u32 bytes, u32 preset of a node, data padded to 8
  *
  * A node is saved once, whole, before the first command that touches it: a preset changes everything, and a value may
  * be seen through two parameters. So are a script and an IO. Room was counted by the control side before the group was
@@ -131,6 +131,7 @@ static void note_node(tw_engine_t *e, uint32_t node)
     uint8_t *data = begin_record(&e->undo, UNDO_NODE, node, most);
     const uint32_t bytes = tw_graph_save_params(&s->graph, node, data);
     tw_put_le32(e->undo.buf + at + 8, bytes);
+    tw_put_le32(e->undo.buf + at + 12, s->graph.nodes[node].preset);
     e->undo.used = at + record(bytes);
 }
 
@@ -165,6 +166,9 @@ static void put_back(tw_engine_t *e, const uint8_t *rec)
     tw_graph_t *g = e->e.graph;
     const uint32_t target = tw_get_le32(rec + 4), bytes = tw_get_le32(rec + 8);
     if (tw_get_le32(rec) == UNDO_NODE) {
+        if (g->nodes[target].preset != tw_get_le32(rec + 12)) { /* it may mean more than its values */
+            tw_graph_reset_node(g, target, (int)tw_get_le32(rec + 12), true);
+        }
         tw_graph_restore_params(g, target, rec + HEAD, bytes, e->slots[e->e.slot].value);
     } else if (tw_get_le32(rec) == UNDO_IO) {
         (void)io_apply(e, target, rec + HEAD);

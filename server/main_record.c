@@ -193,6 +193,7 @@ static bool write_header(recording_t *r, const tw_board_t *board, uint32_t graph
         row[3] = io->domain;
         row[4] = io->servant;
         row[5] = io->clock_domain;
+        row[6] = io->acks;
         memcpy(row + 8, io->name, sizeof io->name);
     }
     for (uint32_t i = 0; i < n_banks; i++) {

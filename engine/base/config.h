@@ -18,6 +18,9 @@
 #ifndef TW_SCRIPTS
 #define TW_SCRIPTS (!TW_SMALL) /* 0: images with scripts are refused (IMG_SCRIPT) */
 #endif
+#ifndef TW_SCRIPT_DEBUG
+#define TW_SCRIPT_DEBUG TW_SCRIPTS /* 0: no debugger of scripts, no trace of their instructions */
+#endif
 #ifndef TW_EXTENSIONS
 #define TW_EXTENSIONS (!TW_SMALL) /* 0: symbols and metadata are skipped unread, memory fills refused (IMG_INIT) */
 #endif
@@ -112,11 +115,13 @@
 #define TW_SCRIPT_LIVE_BYTES 512u /* RAM kept per script for live replacement; 0 = none */
 #endif
 #ifndef TW_SCRIPT_FAST
-#define TW_SCRIPT_FAST \
-    (!TW_SMALL) /* 0: scripts run on the compact machine alone: 4 KB of code, no RAM for operations */
+#define TW_SCRIPT_FAST (!TW_SMALL) /* 0: the compact machine alone runs scripts: 4 KB of code and no RAM for them */
 #endif
 #ifndef TW_SCRIPT_FAST_LIVE
 #define TW_SCRIPT_FAST_LIVE (16u * TW_SCRIPT_LIVE_BYTES) /* RAM kept per script for operations of a replacement */
+#endif
+#ifndef TW_SCRIPT_TIMERS
+#define TW_SCRIPT_TIMERS 8u /* of the scripts of a graph, one each at most */
 #endif
 
 /* signal processing */

@@ -14,7 +14,7 @@
 #define TW_RECORD_CHUNK_MAGIC 0x4B435754u /* "TWCK" */
 enum {
     TW_RECORD_MAJOR = 1,
-    TW_RECORD_MINOR = 0,
+    TW_RECORD_MINOR = 1,
     TW_RECORD_HEADER = 64,
     TW_RECORD_IO = 40,
     TW_RECORD_IOS_MAX = 1024,
@@ -24,6 +24,8 @@ enum {
     TW_RECORD_HEAD = 8,
     TW_RECORD_IMAGE_PIECE = 1 << 16,
     TW_RECORD_KEEPS_OUTPUTS = 1, /* flag */
+    TW_RECORD_ACK_ALIGNED = 1,   /* flags of an ACK */
+    TW_RECORD_ACK_IN_PLACE = 2,
 };
 /* Byte offsets in the header. */
 enum {

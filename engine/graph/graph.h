@@ -13,6 +13,7 @@
 #include "engine/graph/twg1.h"
 #include "engine/node/node.h"
 #include "engine/script/script.h"
+#include "engine/script/script_compute.h"
 
 /* Kinds of tw_graph_event_t: the numbers of tw_event_t (engine.h asserts it). */
 enum {
@@ -23,6 +24,7 @@ enum {
     TW_GEV_FLOW = 5,
     TW_GEV_IO = 6,
     TW_GEV_APP = 7,
+    TW_GEV_USE_CASE = 9, /* 8, 16 and 17: of traces alone, graph_debug.h */
 };
 
 typedef struct tw_graph_event {
@@ -34,12 +36,50 @@ typedef struct tw_graph_event {
     uint32_t bytes;
 } tw_graph_event_t;
 
+/** What a system call of a script brought in from outside the graph. */
+typedef enum tw_answer_from {
+    TW_FROM_GPIO = 1,
+    TW_FROM_APP = 2,
+    TW_FROM_LOW = 3,
+    TW_FROM_NPU = 4,
+} tw_answer_from_t;
+typedef struct tw_answer {
+    uint32_t from;   /* tw_answer_from_t */
+    uint32_t status; /* 0 or the number of a tw_err_t */
+    int64_t result;  /* r1 */
+    uint8_t *data;   /* what was written for the script, NULL nothing */
+    uint32_t bytes;  /* of it; in recall(): the room there is */
+} tw_answer_t;
+
 typedef struct tw_graph_host {
     void *ctx;
     void (*event)(void *ctx, const tw_graph_event_t *ev);
     /** `bytes` at `data` were written to an arc that has taps. */
     void (*tap)(void *ctx, void *taps, const uint8_t *data, uint32_t bytes);
+    /** An answer came in: for recordings. */
+    void (*answer)(void *ctx, const tw_answer_t *a);
+    /** A replay: the answer of the recording, instead of asking. NULL: ask. @return false: there is none, ask */
+    bool (*recall)(void *ctx, tw_answer_t *a);
 } tw_graph_host_t;
+
+/** What a script hands to the application, and what it gets back. */
+typedef struct tw_app_call {
+    uint32_t code;       /* 0..63 of `callapp`; any of the system call `app` */
+    int64_t value;       /* callapp: r0; app: r1 */
+    const uint8_t *data; /* r2 bytes of p0, NULL none */
+    uint8_t *out;        /* the same place, to be written, NULL: it is read-only */
+    uint32_t bytes;
+    int64_t result; /* r1 of the script afterwards; 0 before */
+} tw_app_call_t;
+/** Engine thread, inside a block: takes a bounded time and does not block. @return the script's status */
+typedef tw_err_t (*tw_app_fn)(void *ctx, tw_app_call_t *call);
+enum { TW_APP_CODES = 64 };
+/** Application callbacks of scripts, filled in by who integrates the engine. */
+typedef struct tw_apps {
+    void *ctx;
+    tw_app_fn fn[TW_APP_CODES];
+    tw_app_fn any; /* of codes without a function; NULL: they are events for the host (TW_GEV_APP) */
+} tw_apps_t;
 
 /** Where the parts of an image are while its graph runs: see tw_graph_place(). */
 typedef struct tw_graph_image {
@@ -52,9 +92,11 @@ typedef struct tw_graph_image {
 /** What a graph needs from around it; outlives it. */
 typedef struct tw_graph_env {
     const tw_port_t *port;
+    const tw_port_t *ack_port; /* the clock acknowledgements are stamped by, maybe in an interrupt; NULL: `port` */
     const tw_board_t *board;
     tw_graph_host_t host;
     const tw_infer_t *infer; /* networks, NULL none */
+    const tw_apps_t *apps;   /* application callbacks, NULL none: all are events */
     const tw_board_t *kept;  /* a warm boot: what it restores is there before RESET (graph_state.h). NULL: a cold one */
     tw_graph_image_t image;  /* all NULL: the image given to tw_graph_load() is all there is */
 } tw_graph_env_t;
@@ -76,24 +118,34 @@ typedef struct tw_graph_node {
     uint32_t record;            /* byte offset of its record in the image */
     uint32_t command;           /* trace id, ready to be or-ed with a command */
     uint8_t rx, tx;
-    uint8_t reruns;     /* at most, 0 = none */
-    uint8_t hqos;       /* has a high QoS arc: runs when those are ready */
-    int16_t script;     /* before and after script, -1 none */
-    int16_t own_script; /* code of a script node, -1 none */
-    uint16_t pos;       /* place in the schedule: its tw_graph_hot_t */
-    uint8_t flow;       /* bit tw_flow_t: control nodes ask it, see graph_control.c */
-    bool failed;        /* its first error was told */
-    uint8_t places;     /* of its memory blocks that are in tw_graph_t.places, */
-    uint32_t place;     /* from here on */
-    tw_gauge_t touched; /* a script of this graph has set a parameter of it, or RESET it */
+    uint8_t reruns;               /* at most, 0 = none */
+    uint8_t hqos;                 /* has a high QoS arc: runs when those are ready */
+    int16_t script;               /* before and after script, -1 none */
+    int16_t own_script;           /* code of a script node, -1 none */
+    uint16_t pos;                 /* place in the schedule: its tw_graph_hot_t */
+    uint8_t flow;                 /* bit tw_flow_t: control nodes ask it, see graph_control.c */
+    bool failed;                  /* its first error was told */
+    uint8_t places;               /* of its memory blocks that are in tw_graph_t.places, */
+    uint8_t preset;               /* of its last RESET: the image's, or one set since */
+    uint32_t place;               /* from here on */
+    struct tw_graph_stage *stage; /* its memory is made ready for each call: graph_stage.c; NULL not */
+    tw_gauge_t touched;           /* a script of this graph has set a parameter of it, or RESET it */
     tw_gauge_t errors;
     tw_gauge_t load_cycles; /* of a block, mean of the last TW_LOAD_BLOCKS */
 } tw_graph_node_t;
 
 /** A memory block with a life of its own. */
-enum { TW_PLACE_BACKUP = 1, TW_PLACE_MOVES = 2 };
+enum {
+    TW_PLACE_BACKUP = 1, /* is saved and restored */
+    TW_PLACE_MOVES = 2,  /* tw_graph_relocate() */
+    TW_PLACE_IN_OUT = 4, /* is brought to `fast` for each call of its node, and back */
+    TW_PLACE_IN = 8,     /* is brought to `fast` for each call: constants */
+    TW_PLACE_CLEAR = 16, /* is zeros when a run begins */
+    TW_PLACE_SHOWN = 32, /* of a node that runs behind the protection unit */
+};
 typedef struct tw_graph_place {
-    uint8_t *at;
+    uint8_t *at;   /* where it is between calls */
+    uint8_t *fast; /* where it is during calls of its node; NULL there too */
     uint32_t bytes;
     uint16_t node;
     uint8_t block, flags;
@@ -136,6 +188,8 @@ typedef struct tw_graph_driver {
     uint32_t flight;        /* bytes START gave that are not acknowledged yet */
     uint32_t wait, backoff; /* scans until a START is tried again */
     uint32_t done;          /* bytes of the frame under way */
+    uint32_t looks, heard;  /* for acknowledgements in this block; those that were seen so far */
+    uint32_t heard_to;      /* where the bytes of the next one are in `buffer`, counted as `unstaged` */
     bool opened, ongoing, skip, servant;
 } tw_graph_driver_t;
 /** Loads of nodes are told over this many blocks. In one of them every run is timed: to look at the counter costs as
@@ -162,15 +216,20 @@ typedef struct tw_graph_hot {
     tw_gauge_t cycles_avg16; /* of about the last 16 runs that were timed, in 1/16 cycle */
 } tw_graph_hot_t;
 
+enum { TW_IO_ASK_SET = 1, TW_IO_ASK_START = 2, TW_IO_ASK_STOP = 4 };
 typedef struct tw_graph_io {
     uint32_t hwid;
     tw_arc_t *arc;
     uint32_t arc_index;
     uint32_t frame; /* [bytes] on the IO's side of the arc */
     bool tx, rated;
-    bool copy;           /* of set0copy1 */
-    double step, period; /* due when the phase, stepped each block, reaches the period */
-    double phase;
+    bool copy;             /* of set0copy1 */
+    bool halted;           /* a script has stopped it */
+    uint8_t ask;           /* of scripts, behind the block: TW_IO_ASK_* */
+    uint32_t asked[3];     /* settings */
+    uint64_t step, period; /* of a block and of a frame, in one unit; due when the phase, stepped each block, reaches
+                              the period. img_periods() */
+    uint64_t phase;
     tw_gauge_t settings[3];
     /* time stamps in front of frames */
     uint8_t ts, ts_size;
@@ -186,6 +245,8 @@ typedef struct tw_graph_script {
     tw_script_t boot;   /* as in the image */
     uint16_t *labels;   /* of the installed code */
     uint8_t *live;      /* TW_SCRIPT_LIVE_BYTES for a replacement, NULL none */
+    void *fast;         /* fast_bytes for the translation of the installed code, NULL none */
+    uint32_t fast_bytes;
     uint64_t calls;     /* scripts its code calls, or may call once what was put is installed: of who checks */
     uint64_t installed; /* scripts its installed code calls: of who installs */
     tw_gauge_t disabled, faults, runs, last_error, last_pc, bytes, crc;
@@ -204,6 +265,32 @@ typedef struct tw_graph_flow {
     uint16_t owner, first, count; /* nodes; first is absolute */
     uint8_t slot, op;
 } tw_graph_flow_t;
+/** Of them, those that scripts ask for in one block while other instances run. */
+enum { TW_LATE_FLOWS = 4 };
+
+/** A script that runs later. */
+typedef struct tw_graph_timer {
+    uint64_t due_us; /* device time; `fresh`: from the begin of the next block */
+    uint32_t order;  /* of the setting: those due at once run in this order */
+    uint16_t script;
+    bool on, fresh;
+} tw_graph_timer_t;
+
+/** What scripts asked for and the graph has not done yet, and what it keeps for them. RESET forgets all of it. */
+typedef struct tw_graph_asks {
+    int32_t node; /* whose script runs: before or after it, or as it; -1 no node's */
+    uint16_t loop_first, loop_last;
+    uint8_t loop_times; /* 0 none */
+    int8_t use_case;    /* taken behind the block, -1 none */
+    bool stop, ios;     /* behind the block: the graph stops; IOs have something to do */
+    bool running;       /* a block has begun and not ended */
+    uint8_t n_late;
+    tw_graph_flow_t late[TW_LATE_FLOWS]; /* behind the block, where other instances are in it */
+    uint32_t idle_next_ms;               /* least of this block, UINT32_MAX none */
+    uint32_t idle_ms;                    /* of the block before */
+    uint32_t n_timers, order;            /* set; settings so far */
+    tw_graph_timer_t timers[TW_SCRIPT_TIMERS];
+} tw_graph_asks_t;
 
 typedef struct tw_graph {
     tw_graph_env_t env;
@@ -236,6 +323,9 @@ typedef struct tw_graph {
     tw_script_ctx_t *script_ctx;
     uint8_t *script_scratch; /* memory scripts share; NULL when none does */
     tw_script_host_t script_host;
+#if TW_SCRIPT_DEBUG
+    struct tw_graph_debug *debug; /* graph_debug.h; NULL: nobody debugs or traces */
+#endif
     double period_s; /* of a block */
     uint64_t tick, now_us;
     tw_fault_t node_fault; /* first node that failed, and how */
@@ -246,6 +336,10 @@ typedef struct tw_graph {
     uint32_t n_flows;
     uint8_t use_case, reload; /* reload: 0 nothing, 1 warm, 2 cold RESET behind this block */
     bool looping;
+    /* scripts */
+    tw_graph_asks_t asks;
+    tw_script_compute_t compute;
+    bool loading; /* nodes are RESET for the first time, not on the engine's thread: scripts reach nothing outside */
     /* debug tasks of arcs */
     tw_graph_register_t *registers;
     uint32_t n_registers, rewinds; /* arcs that are played again */

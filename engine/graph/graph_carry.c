@@ -236,15 +236,10 @@ static void carry_arc(const tw_arc_t *from, tw_arc_t *to)
     }
 }
 
-static bool equal(double a, double b)
-{
-    return !(a < b) && !(a > b);
-}
-
 static void carry_phase(const tw_graph_t *from, tw_graph_io_t *io)
 {
     const tw_graph_io_t *old = io_of(from, io->hwid, io->tx);
-    if (old != NULL && equal(old->step, io->step) && equal(old->period, io->period)) {
+    if (old != NULL && old->step == io->step && old->period == io->period) {
         io->phase = old->phase;
     }
 }
@@ -305,6 +300,7 @@ void tw_graph_carry(const tw_graph_carry_t *c, tw_graph_t *from, tw_graph_t *to,
         }
         carry_memory(from, f, to, i);
         const uint32_t saved = params ? tw_graph_save_params(from, f, c->value) : 0;
+        to->nodes[i].preset = params ? from->nodes[f].preset : to->nodes[i].preset;
         graph_reset_carried(to, i, goes_on(c, to, i));
         tw_graph_restore_params(to, i, c->value, saved, c->value + c->value_bytes);
     }

@@ -26,7 +26,7 @@ tw_err_t tw_graph_carry_plan(tw_graph_carry_t *c, const tw_graph_t *from, const 
 /**
  * Carry it over: lasting memory of the same nodes, then a warm RESET of each with the preset and boot parameters of
  * `to`, then what lies in the same arcs, then where the IOs' rates stand.
- * @param params  also the parameters as they are now in `from`, which then win over the boot parameters
+ * @param params  also preset and parameters as they are now in `from`, which then win over those of the image
  */
 void tw_graph_carry(const tw_graph_carry_t *c, tw_graph_t *from, tw_graph_t *to, bool params);
 /** Both describe the same bytes and the same signal. */

@@ -7,6 +7,23 @@
 #endif
 #define ARCH_SCRIPT 7u
 
+#if TW_SMALL
+static bool parts_inside(const check_t *c, uint32_t at, uint32_t end)
+{
+    (void)c, (void)at, (void)end;
+    return true;
+}
+#else
+/* Arcs and blocks: what lies behind them depends on what the blocks say. */
+static bool parts_inside(const check_t *c, uint32_t at, uint32_t end)
+{
+    const uint32_t n1 = tw_img_word(c->img, at, 1), arcs = tw_bits(n1, TW_N1_RX) + tw_bits(n1, TW_N1_TX);
+    const uint32_t words = (tw_img_is_compact(c->img, at) ? 2u : 4u) + (tw_img_wide(c->img) ? arcs : (arcs + 1) / 2) +
+                           TW_NODE_BLOCK_WORDS * tw_bits(n1, TW_N1_BLOCKS);
+    return tw_inside32(at, 4 * words, end);
+}
+#endif
+
 /* The record lies inside the section, also its parts of varying size. */
 static tw_err_t check_record(const check_t *c, uint32_t node, uint32_t *record)
 {
@@ -16,6 +33,9 @@ static tw_err_t check_record(const check_t *c, uint32_t node, uint32_t *record)
     const bool placed = at % 4 == 0 && at >= first && tw_inside32(at, TW_COMPACT_RECORDS ? 8 : 16, end);
     if (!placed || (!tw_img_is_compact(c->img, at) && !tw_inside32(at, 16, end))) {
         return check_refuse(c, TW_E_IMG_NODE, SEC(NODES), entry);
+    }
+    if (!parts_inside(c, at, end)) {
+        return check_refuse(c, TW_E_IMG_NODE, SEC(NODES), at);
     }
     const tw_img_node_parts_t p = tw_img_node_parts(c->img, at);
     if (p.end > end || p.blocks > TW_MAX_NODE_MEM || p.rx + p.tx > TW_MAX_NODE_ARCS) {
@@ -52,6 +72,11 @@ static tw_err_t check_installed(const check_t *c, uint32_t at)
     if ((proc != 0 && (tw_board_processors(c->board) >> (proc - 1) & 1u) == 0) || !arch_ok) {
         return check_refuse(c, TW_E_IMG_NODE_ARCH, SEC(NODES), at);
     }
+#if !TW_SMALL
+    if (tw_bits(n0, TW_N0_ISOLATE) && c->board->isolate == NULL) {
+        return check_refuse(c, TW_E_IMG_SERVICE, SEC(NODES), at);
+    }
+#endif
     if ((d->services & ~c->board->services) != 0) {
         return check_refuse(c, TW_E_IMG_SERVICE, SEC(NODES), compact ? at : at + 8);
     }
@@ -116,7 +141,8 @@ TW_OWN_FRAME tw_err_t check_nodes(const check_t *c)
 
 typedef struct span {
     uint32_t bank, at, end;
-    uint32_t thread; /* processor and priority: blocks of one thread never live at once */
+    uint32_t thread; /* blocks of one thread never live at once */
+    uint32_t record; /* but all of one node's do */
     uint32_t where;  /* image offset of the words that ask for it */
     uint32_t section;
     bool working;
@@ -165,20 +191,17 @@ static uint32_t bank_align(const check_t *c, uint32_t vid)
     return tw_max_u32(TW_BANK_ALIGN, 1u << tw_bits(tw_img_word(c->img, at, 0), TW_B0_ALIGN));
 }
 
-/* A copied block lives in its fast bank from RESET on: all banks are there while the graph is. The place it would
- * be copied from is kept free, at the same offset of its home bank. */
-#define SWAP_COPY (TW_SMALL ? 0u : 1u)
-
-/* Blocks of nodes that never run at once: one processor, one class. A node that several may run is alone. */
-static uint32_t thread_of(const check_t *c, uint32_t record)
-{
-    const uint32_t n0 = tw_img_word(c->img, record, 0),
-                   allowed = TW_SMALL ? 1u : tw_img_word(c->img, 0, TW_W_PROCESSORS);
-    const uint32_t proc = tw_bits(n0, TW_N0_PROC);
-    return proc == 0 && (allowed & (allowed - 1)) != 0 ? 64u + record : proc << 2 | tw_bits(n0, TW_N0_RTOS);
-}
+/* A block that was moved lives in its fast bank from RESET on: all banks are there while the graph is. The place it
+ * came from is kept free, at the same offset of its home bank. */
+#define SWAP_MAX (TW_SMALL ? TW_NB_STAYS : TW_NB_IN)
 
 #if TW_SMALL
+static tw_err_t check_own(const check_t *c, const spans_t *s, uint32_t first)
+{
+    (void)c, (void)s, (void)first;
+    return TW_OK;
+}
+
 static tw_err_t check_life(const check_t *c, spans_t *s, const tw_node_desc_t *d, uint32_t m, uint32_t at)
 {
     (void)c, (void)s, (void)d, (void)m, (void)at;
@@ -204,6 +227,47 @@ static tw_err_t check_life(const check_t *c, spans_t *s, const tw_node_desc_t *d
     s->backup += bytes;
     return TW_OK;
 }
+
+/* Who is brought in shares the place with others of its thread, and there is no one thread where any processor may
+ * run the node. What must not last has nothing to take back; what changes in a run is no constant. */
+static bool may_stage(const span_t *span, uint32_t word)
+{
+    const uint32_t type = tw_bits(word, TW_NB_TYPE);
+    const bool lasts = type == 0 || (type == 3 && tw_bits(word, TW_NB_SWAP) == TW_NB_IN_OUT);
+    return lasts && span->thread < TW_THREADS;
+}
+
+/* The home of a block: bytes of its own, as well aligned as where it runs. */
+static tw_err_t add_home(const check_t *c, spans_t *s, const tw_img_node_parts_t *p, uint32_t m, span_t span)
+{
+    const uint32_t at = p->blocks_at + 4u * TW_NODE_BLOCK_WORDS * m, w = tw_img_word(c->img, at, 0);
+    const uint32_t bytes = tw_img_word(c->img, at, 2), vid = tw_bits(w, TW_NB_HOME);
+    const bool staged = tw_img_is_staged(w);
+    if (staged) {
+        span.where = tw_img_home_at(c->img, p, m);
+        span.at = tw_img_word(c->img, span.where, 0);
+        span.working = false;
+    }
+    const tw_node_desc_t *d = check_type_of(c, span.record);
+    const uint32_t align = d != NULL && m < d->n_mem ? tw_max_u32(d->mem[m].align, 4) : 4;
+    if (staged && (span.at % align != 0 || align > bank_align(c, vid))) {
+        return check_refuse(c, TW_E_IMG_MEM, SEC(NODES), span.where);
+    }
+    return add_span(c, s, &span, vid, bytes);
+}
+
+/* Scratch may be laid over that of other nodes, not over another block of the same. */
+static tw_err_t check_own(const check_t *c, const spans_t *s, uint32_t first)
+{
+    for (const span_t *p = s->v + first; p < s->v + s->n; p++) {
+        for (const span_t *q = s->v + first; q < p; q++) {
+            if (p->bank == q->bank && p->at < q->end && q->at < p->end) {
+                return refuse_span(c, p);
+            }
+        }
+    }
+    return TW_OK;
+}
 #endif
 
 static tw_err_t check_block(const check_t *c, spans_t *s, uint32_t record, uint32_t m)
@@ -217,8 +281,8 @@ static tw_err_t check_block(const check_t *c, spans_t *s, uint32_t record, uint3
     if (tw_bits(w, TW_NB_ZERO) != 0) {
         return check_refuse(c, TW_E_IMG_RESERVED, SEC(NODES), at);
     }
-    if (swap > SWAP_COPY || (swap == 0 && tw_bits(w, TW_NB_HOME) != 0)) {
-        return check_refuse(c, swap > SWAP_COPY ? TW_E_IMG_MEM_SWAP : TW_E_IMG_RESERVED, SEC(NODES), at);
+    if (swap > SWAP_MAX || (swap == TW_NB_STAYS && tw_bits(w, TW_NB_HOME) != 0)) {
+        return check_refuse(c, swap > SWAP_MAX ? TW_E_IMG_MEM_SWAP : TW_E_IMG_RESERVED, SEC(NODES), at);
     }
     const bool working = type == 1 || type == 2;
     if (d != NULL && m < d->n_mem) {
@@ -227,11 +291,24 @@ static tw_err_t check_block(const check_t *c, spans_t *s, uint32_t record, uint3
             return check_refuse(c, TW_E_IMG_MEM, SEC(NODES), at);
         }
     }
-    span_t span = {
-        .at = offset, .where = at, .section = SEC(NODES), .working = working, .thread = thread_of(c, record)};
+    span_t span = {.at = offset,
+                   .where = at,
+                   .section = SEC(NODES),
+                   .working = working || tw_img_is_staged(w),
+                   .thread = img_thread(c->img, record),
+                   .record = record};
+#if !TW_SMALL
+    if (tw_img_is_staged(w) && !may_stage(&span, w)) {
+        return check_refuse(c, TW_E_IMG_MEM_SWAP, SEC(NODES), at);
+    }
+#endif
     TW_TRY(add_span(c, s, &span, vid, bytes));
     TW_TRY(check_life(c, s, d, m, at));
-    return TW_SMALL || swap == 0 ? TW_OK : add_span(c, s, &span, tw_bits(w, TW_NB_HOME), bytes);
+#if !TW_SMALL
+    return swap == TW_NB_STAYS ? TW_OK : add_home(c, s, &p, m, span);
+#else
+    return TW_OK;
+#endif
 }
 
 /* A constant has no buffer. Two arcs that share one are one span; check_arcs() looks whether they may. */
@@ -384,9 +461,11 @@ TW_OWN_FRAME tw_err_t check_memory(const check_t *c)
     }
     for (uint32_t i = 0; i < c->n.nodes; i++) {
         const uint32_t record = tw_img_node(c->img, i), blocks = tw_img_node_parts(c->img, record).blocks;
+        const uint32_t first = s.n;
         for (uint32_t m = 0; m < blocks; m++) {
             TW_TRY(check_block(c, &s, record, m));
         }
+        TW_TRY(check_own(c, &s, first));
     }
     for (uint32_t i = 0; i < c->n.arcs; i++) {
         TW_TRY(add_arc_span(c, &s, i));

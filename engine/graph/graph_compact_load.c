@@ -152,6 +152,29 @@ static tw_err_t refuse_arcs(const uint8_t *img, tw_fault_t *fault)
     return TW_OK;
 }
 
+/* Memory that is made ready for each call: brought from another bank, cleared, protected. */
+static tw_err_t refuse_stages(const uint8_t *img, tw_fault_t *fault)
+{
+#if !TW_SMALL
+    for (uint32_t i = 0; i < tw_img_counts(img).nodes; i++) {
+        const uint32_t record = tw_img_node(img, i), n0 = tw_img_word(img, record, 0);
+        const tw_img_node_parts_t p = tw_img_node_parts(img, record);
+        bool needs = tw_bits(n0, TW_N0_ISOLATE) != 0 || tw_bits(n0, TW_N0_CLEAR) != 0;
+        for (uint32_t m = 0; m < p.blocks; m++) {
+            const uint32_t w = tw_img_word(img, p.blocks_at, TW_NODE_BLOCK_WORDS * m);
+            needs |= tw_img_is_staged(w) || (tw_bits(w, TW_NB_CLEAR) != 0 && tw_bits(w, TW_NB_TYPE) == 1);
+        }
+        if (needs) {
+            *fault = (tw_fault_t){TW_E_IMG_MEM_SWAP, SEC(NODES), record};
+            return TW_E_IMG_MEM_SWAP;
+        }
+    }
+#else
+    (void)img, (void)fault;
+#endif
+    return TW_OK;
+}
+
 /* The credit each IO begins with; frames of one length need no more arithmetic than that. */
 static tw_err_t rate_ios(tw_compact_t *c, tw_fault_t *fault)
 {
@@ -239,6 +262,7 @@ tw_err_t tw_compact_load(tw_compact_t *c, const uint8_t *img, uint32_t bytes, co
         return TW_E_IMG_SCRIPT;
     }
     TW_TRY(refuse_arcs(img, fault));
+    TW_TRY(refuse_stages(img, fault));
     memset(c, 0, sizeof *c);
     c->img = img;
     c->board = board;

@@ -70,8 +70,9 @@ tw_err_t tw_graph_io_ack(tw_graph_t *g, uint32_t index, const void *data, uint32
         tw_gauge_add(&io->stats.lost, 1);
         return TW_E_BUSY;
     }
-    d->ring[put % TW_IO_ACKS] = (tw_graph_ack_t){
-        .data = staged ? NULL : data, .bytes = bytes, .stamp_us = g->env.port->now_us(g->env.port->ctx)};
+    const tw_port_t *clock = g->env.ack_port != NULL ? g->env.ack_port : g->env.port;
+    d->ring[put % TW_IO_ACKS] =
+        (tw_graph_ack_t){.data = staged ? NULL : data, .bytes = bytes, .stamp_us = clock->now_us(clock->ctx)};
     atomic_store_explicit(&d->put, put + 1, memory_order_release);
     return TW_OK;
 }
@@ -101,10 +102,31 @@ static bool set(tw_graph_t *g, tw_graph_io_t *io, const uint32_t settings[3])
     return call(g, io, TW_IO_SET, &s, sizeof s);
 }
 
+/* One by one: while one that arrives meanwhile has its bytes in the buffer, it need not be counted yet. */
+static void drop_waiting(tw_graph_io_t *io)
+{
+    tw_graph_driver_t *d = io->driver;
+    uint32_t taken = atomic_load_explicit(&d->taken, memory_order_relaxed);
+    const uint32_t put = atomic_load_explicit(&d->put, memory_order_acquire);
+    for (; taken != put; taken++) {
+        const tw_graph_ack_t *k = &d->ring[taken % TW_IO_ACKS];
+        if (!io->tx && k->data == NULL && k->bytes != 0) {
+            unstage(d, k->bytes - d->served);
+        }
+        d->served = 0;
+        atomic_store_explicit(&d->taken, taken + 1, memory_order_release);
+    }
+    d->heard = put;
+    d->heard_to = atomic_load_explicit(&d->unstaged, memory_order_relaxed);
+}
+
 static void open_driver(tw_graph_t *g, tw_graph_io_t *io)
 {
     tw_graph_driver_t *d = io->driver;
     d->opened = true;
+    drop_waiting(io); /* of the time before STOP: their buffers are the driver's again, what was under way is gone */
+    d->flight = 0;
+    d->done = io->tx ? 0 : d->done;
     atomic_store_explicit(&d->stopped, false, memory_order_relaxed);
     atomic_store_explicit(&d->running, true, memory_order_release);
     const uint32_t settings[3] = {tw_gauge_get(&io->settings[0]), tw_gauge_get(&io->settings[1]),
@@ -238,15 +260,54 @@ static void serve_tx(tw_graph_t *g, tw_graph_io_t *io, const tw_graph_ack_t *k)
         tw_gauge_add(&io->stats.holes, 1);
     }
     d->flight -= sent;
-    if (io->arc->pinned) {
-        tw_arc_consume(io->arc, sent);
+    d->done += sent;
+    const uint32_t frames = d->done / io->frame;
+    d->done -= frames * io->frame;
+    if (io->arc->pinned) { /* whole frames: what is written behind them is to stay in its place */
+        tw_arc_consume(io->arc, frames * io->frame);
         io->arc->pinned = d->flight != 0;
         io->arc->special = io->arc->pinned;
         sched_consumed(g, io->arc);
     }
-    d->done += sent;
-    tw_gauge_add(&io->stats.frames, d->done / io->frame);
-    d->done %= io->frame;
+    tw_gauge_add(&io->stats.frames, frames);
+}
+
+/* What a look found, for who records it. */
+static void tell_heard(const tw_graph_t *g, const tw_graph_io_t *io, const tw_graph_ack_t *k)
+{
+    tw_graph_driver_t *d = io->driver;
+    const tw_board_t *b = g->env.board;
+    tw_io_heard_t h = {.look = d->looks, .bytes = k->bytes, .stamp_us = k->stamp_us};
+    if (!io->tx && k->bytes != 0) {
+        const bool staged = k->data == NULL;
+        const uint32_t at = staged ? folded(d, d->heard_to) : 0;
+        h.part[0] = staged ? d->buffer + at : k->data;
+        h.part[1] = d->buffer;
+        h.part_bytes[0] = staged ? tw_min_u32(k->bytes, d->bytes - at) : k->bytes;
+        h.part_bytes[1] = k->bytes - h.part_bytes[0];
+        h.aligned = ((uintptr_t)k->data & 3u) == 0;
+        h.in_place = !staged && k->data == d->buffer;
+        d->heard_to = staged ? ahead(d, d->heard_to, k->bytes) : d->heard_to;
+    }
+    if (b->heard != NULL) {
+        b->heard(b->ctx, io->hwid, &h);
+    }
+}
+
+/* Everything the graph learns of its driver it learns here. @return the acknowledgements there are so far */
+static uint32_t look(const tw_graph_t *g, const tw_graph_io_t *io)
+{
+    tw_graph_driver_t *d = io->driver;
+    const tw_board_t *b = g->env.board;
+    if (b->look != NULL) {
+        b->look(b->ctx, io->hwid, d->looks);
+    }
+    const uint32_t put = atomic_load_explicit(&d->put, memory_order_acquire);
+    for (; d->heard != put; d->heard++) {
+        tell_heard(g, io, &d->ring[d->heard % TW_IO_ACKS]);
+    }
+    d->looks++;
+    return put;
 }
 
 /* What was acknowledged since the last look, in order. A transfer that was only in part ends with its last part. */
@@ -254,7 +315,7 @@ static void serve(tw_graph_t *g, tw_graph_io_t *io)
 {
     tw_graph_driver_t *d = io->driver;
     uint32_t taken = atomic_load_explicit(&d->taken, memory_order_relaxed);
-    const uint32_t put = atomic_load_explicit(&d->put, memory_order_acquire);
+    const uint32_t put = look(g, io);
     for (; taken != put; taken++) {
         const tw_graph_ack_t k = d->ring[taken % TW_IO_ACKS];
         if (io->tx) {
@@ -273,8 +334,7 @@ static void serve(tw_graph_t *g, tw_graph_io_t *io)
 static void ask(tw_graph_t *g, tw_graph_io_t *io)
 {
     tw_graph_driver_t *d = io->driver;
-    const bool waits =
-        atomic_load_explicit(&d->taken, memory_order_relaxed) != atomic_load_explicit(&d->put, memory_order_acquire);
+    const bool waits = atomic_load_explicit(&d->taken, memory_order_relaxed) != d->heard;
     if (!d->ongoing && d->wait == 0 && !waits && tw_arc_free(io->arc) >= io->frame) {
         (void)start(g, io, d->buffer, d->buffer != NULL ? d->bytes - d->bytes % io->frame : io->frame);
     }
@@ -287,6 +347,7 @@ void driver_in(tw_graph_t *g, tw_graph_io_t *io)
         open_driver(g, io);
     }
     d->wait -= d->wait != 0;
+    d->looks = 0;
     serve(g, io);
     if (!io->tx) {
         ask(g, io);
@@ -350,27 +411,32 @@ void driver_reset(tw_graph_t *g)
         tw_graph_io_t *io = &g->ios[i];
         tw_graph_driver_t *d = io->driver;
         io->stamp_count = 0;
+        io->halted = false;
+        io->ask = 0;
         if (d != NULL) {
             home(io);
-            d->flight = d->served = d->done = d->wait = d->backoff = 0;
-            atomic_store_explicit(&d->taken, atomic_load_explicit(&d->put, memory_order_acquire), memory_order_release);
-            atomic_store_explicit(&d->unstaged, atomic_load_explicit(&d->staged, memory_order_acquire),
-                                  memory_order_release);
+            drop_waiting(io);
+            d->flight = d->done = d->wait = d->backoff = 0;
             d->ongoing = d->ongoing && !io->tx;
         }
+    }
+}
+
+void driver_halt(tw_graph_t *g, tw_graph_io_t *io)
+{
+    tw_graph_driver_t *d = io->driver;
+    if (d != NULL && d->opened) {
+        atomic_store_explicit(&d->running, false, memory_order_release);
+        (void)call(g, io, TW_IO_STOP, g, 0);
+        d->opened = d->ongoing = false;
+        home(io);
     }
 }
 
 void tw_graph_ios_stop(tw_graph_t *g)
 {
     for (uint32_t i = 0; i < g->n_ios; i++) {
-        tw_graph_driver_t *d = g->ios[i].driver;
-        if (d != NULL && d->opened) {
-            atomic_store_explicit(&d->running, false, memory_order_release);
-            (void)call(g, &g->ios[i], TW_IO_STOP, g, 0);
-            d->opened = d->ongoing = false;
-            home(&g->ios[i]);
-        }
+        driver_halt(g, &g->ios[i]);
     }
 }
 

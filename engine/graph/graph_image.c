@@ -121,6 +121,13 @@ uint32_t img_ref_format(const uint8_t *img, const tw_img_node_parts_t *p, uint32
     return tw_img_arc_format(img, tw_img_ref(img, p, i).arc, i < p->rx);
 }
 
+uint32_t img_thread(const uint8_t *img, uint32_t record)
+{
+    const uint32_t n0 = tw_img_word(img, record, 0), allowed = TW_SMALL ? 1u : tw_img_word(img, 0, TW_W_PROCESSORS);
+    const uint32_t proc = tw_bits(n0, TW_N0_PROC);
+    return proc == 0 && (allowed & (allowed - 1)) != 0 ? TW_THREADS + record : proc << 2 | tw_bits(n0, TW_N0_RTOS);
+}
+
 #if TW_COMPACT_RECORDS
 const tw_node_desc_t *img_type(const uint8_t *img, const tw_node_order_t *order, uint32_t record)
 {
@@ -161,7 +168,9 @@ static void align(uint64_t *p, uint64_t *other, int shift)
     for (; shift > 0 && *p < (uint64_t)1 << 61; shift--) {
         *p <<= 1;
     }
-    *other = shift < 64 ? *other >> shift : 0;
+    if (shift > 0) {
+        *other = shift < 64 ? *other >> shift : 0;
+    }
 }
 
 void img_periods(const tw_format_t *a, const tw_format_t *b, uint64_t *pa, uint64_t *pb)

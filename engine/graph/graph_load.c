@@ -4,6 +4,7 @@
  * The image was verified, so only memory can be missing.
  */
 #include "engine/graph/graph_carry.h"
+#include "engine/graph/graph_debug.h"
 #include "engine/graph/graph_priv.h"
 #include "engine/graph/graph_state.h"
 #include "engine/node/kernels.h"
@@ -264,8 +265,7 @@ static const tw_format_t *shortest(const tw_graph_t *g, bool tx)
     return best;
 }
 
-/* An IO is due when its phase, stepped by each block, reaches its period. Both are cross products
- * of samples and rates, so for integral rates the doubles are exact and nothing ever drifts. */
+/* Due in the first block, with all frames a block holds. */
 static void set_periods(tw_graph_t *g)
 {
     const tw_format_t *rx = shortest(g, false), *block = rx != NULL ? rx : shortest(g, true);
@@ -274,11 +274,9 @@ static void set_periods(tw_graph_t *g)
         const tw_format_t *f = io_format(g, i);
         g->ios[i].rated = g->ios[i].rated && block != NULL;
         if (g->ios[i].rated) {
-            g->ios[i].step = (double)block->samples * (double)f->rate_hz;
-            g->ios[i].period = (double)block->rate_hz * f->samples;
-            /* due in the first block, with all frames a block holds */
-            const double first = g->ios[i].period - g->ios[i].step;
-            g->ios[i].phase = first > 0 ? first : 0;
+            img_periods(block, f, &g->ios[i].step, &g->ios[i].period);
+            const uint64_t step = g->ios[i].step, period = g->ios[i].period;
+            g->ios[i].phase = period > step ? period - step : 0;
         }
     }
 }
@@ -376,15 +374,51 @@ static bool take_grants(tw_graph_t *g, taker_t *t, const tw_node_order_t *order)
 
 /* ---- blocks that are backed up or may move ------------------------------------- */
 
-/* A block that was granted at load has no words in the image. */
-static uint8_t place_flags(const tw_graph_t *g, const tw_img_node_parts_t *p, const tw_node_desc_t *d, uint32_t block)
+/* What the node's own words say of all its blocks. */
+static uint32_t node_flags(const tw_graph_t *g, const tw_graph_node_t *n, bool scratch)
 {
-    if (block >= p->blocks) {
-        return block < d->n_mem && d->mem[block].type == 3 ? TW_PLACE_BACKUP : 0;
+    const uint32_t n0 = tw_img_word(g->env.image.nodes, n->record, 0);
+    return (tw_bits(n0, TW_N0_ISOLATE) != 0 ? TW_PLACE_SHOWN : 0u) |
+           (scratch && tw_bits(n0, TW_N0_CLEAR) != 0 ? TW_PLACE_CLEAR : 0u);
+}
+
+/* A block that was granted at load has no words in the image. */
+static uint32_t granted_flags(const tw_graph_t *g, const tw_graph_node_t *n, uint32_t block)
+{
+    const uint32_t type = n->desc->mem[block].type;
+    return (type == 3 ? TW_PLACE_BACKUP : 0u) | node_flags(g, n, type == 1);
+}
+
+static uint32_t placed_flags(const tw_graph_t *g, const tw_graph_node_t *n, uint32_t w)
+{
+    static const uint8_t of_swap[8] = {[TW_NB_IN_OUT] = TW_PLACE_IN_OUT, [TW_NB_IN] = TW_PLACE_IN};
+    const uint32_t type = tw_bits(w, TW_NB_TYPE);
+    return (type == 3 ? TW_PLACE_BACKUP : 0u) | (tw_bits(w, TW_NB_RELOC) != 0 ? TW_PLACE_MOVES : 0u) |
+           (type == 1 && tw_bits(w, TW_NB_CLEAR) != 0 ? TW_PLACE_CLEAR : 0u) | of_swap[tw_bits(w, TW_NB_SWAP)] |
+           node_flags(g, n, type == 1);
+}
+
+static uint32_t place_flags(const tw_graph_t *g, const tw_graph_node_t *n, const tw_img_node_parts_t *p, uint32_t block)
+{
+    if (block < p->blocks) {
+        return placed_flags(g, n, tw_img_word(g->env.image.nodes, p->blocks_at, TW_NODE_BLOCK_WORDS * block));
     }
-    const uint32_t w = tw_img_word(g->env.image.nodes, p->blocks_at, TW_NODE_BLOCK_WORDS * block);
-    return (uint8_t)((tw_bits(w, TW_NB_TYPE) == 3 ? TW_PLACE_BACKUP : 0) |
-                     (tw_bits(w, TW_NB_RELOC) != 0 ? TW_PLACE_MOVES : 0));
+    const bool granted = block < n->desc->n_mem && tw_img_is_dynamic(g->env.image.nodes, n->record);
+    return granted ? granted_flags(g, n, block) : 0;
+}
+
+/* A staged block is at home between calls; what the image calls its place is where it is during them. */
+static void send_home(const tw_graph_t *g, const tw_img_node_parts_t *p, tw_graph_place_t *to)
+{
+#if !TW_SMALL
+    const uint8_t *img = g->env.image.nodes;
+    const uint32_t w = tw_img_word(img, p->blocks_at, TW_NODE_BLOCK_WORDS * to->block);
+    to->fast = to->at;
+    to->at = g->banks[img_bank(g->env.image.whole, tw_bits(w, TW_NB_HOME))] +
+             tw_img_word(img, tw_img_home_at(img, p, to->block), 0);
+#else
+    (void)g, (void)p, (void)to;
+#endif
 }
 
 static uint32_t decode_places(const tw_graph_t *g, uint32_t node, tw_graph_place_t *to)
@@ -394,10 +428,13 @@ static uint32_t decode_places(const tw_graph_t *g, uint32_t node, tw_graph_place
     uint32_t n = 0;
     tw_node_reset_t r;
     for (uint32_t m = 0; m < TW_MAX_NODE_MEM; m++) {
-        const uint8_t flags = place_flags(g, &p, k->desc, m);
+        const uint32_t flags = place_flags(g, k, &p, m);
         if (flags != 0 && to != NULL) {
             node_memory(g, node, &r);
-            to[n] = (tw_graph_place_t){r.mem[m], r.mem_bytes[m], (uint16_t)node, (uint8_t)m, flags};
+            to[n] = (tw_graph_place_t){r.mem[m], NULL, r.mem_bytes[m], (uint16_t)node, (uint8_t)m, (uint8_t)flags};
+            if ((flags & (TW_PLACE_IN_OUT | TW_PLACE_IN)) != 0) {
+                send_home(g, &p, &to[n]);
+            }
         }
         n += flags != 0;
     }
@@ -463,9 +500,12 @@ static bool take_all(tw_graph_t *g, taker_t *t)
     for (uint32_t i = 0; i < g->n_ios; i++) {
         decode_io(g, i);
     }
-    const bool taken = take_places(g, t) && take_scripts(g, t) && take_frames(g, t) && take_drivers(g, t) &&
-                       task_take(g, t->arena, &t->missing);
+    const bool taken = take_places(g, t) && stage_take(g, t->arena, &t->missing) && take_scripts(g, t) &&
+                       take_frames(g, t) && take_drivers(g, t) && task_take(g, t->arena, &t->missing);
     sched_init(g);
+    if (taken) {
+        script_speed_up(g, t->arena);
+    }
     return taken;
 }
 
@@ -516,7 +556,8 @@ static void fill_reset(const tw_graph_t *g, const tw_graph_node_t *n, const tw_i
         r->mem_bytes[k->block] = k->bytes;
     }
     for (uint32_t i = n->place; i < n->place + n->places; i++) {
-        r->mem[g->places[i].block] = g->places[i].at;
+        const tw_graph_place_t *k = &g->places[i];
+        r->mem[k->block] = k->fast != NULL ? k->fast : k->at;
     }
     for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx; i++) {
         r->fmt[i] = &g->formats[img_ref_format(img, p, i)];
@@ -529,6 +570,10 @@ void node_memory(const tw_graph_t *g, uint32_t node, tw_node_reset_t *r)
 {
     const tw_img_node_parts_t p = tw_img_node_parts(g->env.image.nodes, g->nodes[node].record);
     fill_reset(g, &g->nodes[node], &p, r);
+    for (uint32_t i = 0; i < g->nodes[node].places; i++) {
+        const tw_graph_place_t *k = &g->places[g->nodes[node].place + i];
+        r->mem[k->block] = k->at;
+    }
 }
 
 /* Nodes do not clear what is backed up. */
@@ -541,6 +586,9 @@ static void clear_backups(tw_graph_t *g, const tw_graph_node_t *n)
     }
 }
 
+/* A preset chosen since the load may mean more than values of parameters: it stays until the graph is RESET. */
+enum { PRESET_OF_IMAGE = -1, PRESET_AS_IT_IS = -2 };
+
 static void reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm, uint32_t goes_on)
 {
     tw_graph_node_t *n = &g->nodes[node];
@@ -549,22 +597,22 @@ static void reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm, uint
     }
     const tw_img_node_parts_t p = tw_img_node_parts(g->env.image.nodes, n->record);
     const uint32_t image_preset = tw_bits(tw_img_word(g->env.image.nodes, n->record, 1), TW_N1_PRESET);
+    n->preset = (uint8_t)(preset >= 0 ? (uint32_t)preset : preset == PRESET_OF_IMAGE ? image_preset : n->preset);
     tw_node_reset_t r;
     fill_reset(g, n, &p, &r);
     n->inst = r.mem[0];
     tw_graph_bind(g, node);
     tw_xdm_t data = {.ptr = &r, .bytes = sizeof r};
     const uint32_t cmd = TW_CMD_RESET | tw_put_bits(warm, TW_LO(TW_CMD_WARM)) | n->command |
-                         tw_put_bits(goes_on, TW_LO(TW_CMD_TAG)) |
-                         tw_put_bits(preset < 0 ? image_preset : (uint32_t)preset, TW_LO(TW_CMD_PRESET));
+                         tw_put_bits(goes_on, TW_LO(TW_CMD_TAG)) | tw_put_bits(n->preset, TW_LO(TW_CMD_PRESET));
     uint32_t state = 0;
     const uint32_t caller = g->current;
     g->current = node;
-    const uint32_t err = n->desc->run(cmd, n->inst, &data, &state);
+    const uint32_t err = call_node(n, cmd, &data, &state);
     g->current = caller;
     if (err != 0) {
         node_error(g, node, err);
-    } else if (preset < 0) {
+    } else if (preset < 0 && n->preset == image_preset) {
         boot_params(g, n, &p);
     }
 }
@@ -577,18 +625,19 @@ void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
 #if !TW_SMALL
 void graph_reset_carried(tw_graph_t *g, uint32_t node, bool goes_on)
 {
-    reset_node(g, node, -1, true, goes_on ? TW_RESET_GOES_ON : 0);
+    reset_node(g, node, PRESET_AS_IT_IS, true, goes_on ? TW_RESET_GOES_ON : 0);
 }
 #endif
 
 void tw_graph_restart(tw_graph_t *g, uint8_t *scratch, uint32_t value_bytes)
 {
+    asks_reset(g);
     for (uint32_t i = 0; i < g->n_arcs; i++) {
         prefill_arc(g, i);
     }
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         const uint32_t saved = tw_graph_save_params(g, i, scratch);
-        tw_graph_reset_node(g, i, -1, false);
+        reset_node(g, i, PRESET_AS_IT_IS, false, 0);
         tw_graph_restore_params(g, i, scratch, saved, scratch + value_bytes);
     }
 }
@@ -596,6 +645,8 @@ void tw_graph_restart(tw_graph_t *g, uint8_t *scratch, uint32_t value_bytes)
 void tw_graph_reset(tw_graph_t *g, bool warm)
 {
     control_reset(g);
+    asks_reset(g);
+    debug_gone(g, 0, true, TW_STOP_RESET);
     g->use_case = warm ? g->use_case : 0;
     driver_reset(g);
     task_reset(g);
@@ -618,7 +669,7 @@ void tw_graph_stop(tw_graph_t *g)
         uint32_t state = 0;
         tw_xdm_t none = {0};
         g->current = i;
-        (void)g->nodes[i].desc->run(TW_CMD_STOP | g->nodes[i].command, g->nodes[i].inst, &none, &state);
+        (void)call_node(&g->nodes[i], TW_CMD_STOP | g->nodes[i].command, &none, &state);
     }
 }
 
@@ -658,8 +709,9 @@ tw_err_t tw_graph_load(tw_graph_t *g, const uint8_t *img, const tw_graph_env_t *
     control_init(g);
     script_init(g);
     g->restored = fetch_state(g, *arena);
+    g->loading = true;
     tw_graph_reset(g, false);
-    g->restored = false;
+    g->loading = g->restored = false;
     if (g->node_fault.err != TW_OK) {
         tw_graph_stop(g);
         arena->used = mark;

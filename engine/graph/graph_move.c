@@ -1,4 +1,5 @@
-/* graph_move.c - memory blocks that change their place while the graph is loaded. */
+/* graph_move.c - memory blocks that change their place while the graph is loaded. Of a staged block it is the home that
+ * moves, and the node, which never sees it, is not told. */
 #include "engine/graph/graph_priv.h"
 
 static tw_graph_place_t *find_place(tw_graph_t *g, uint32_t node, uint32_t block)
@@ -19,10 +20,13 @@ static uint32_t move(tw_graph_t *g, uint32_t node, tw_graph_place_t *p, uint8_t 
     uint32_t state = 0;
     memmove(to, p->at, p->bytes);
     p->at = to;
+    if (p->fast != NULL) {
+        return 0;
+    }
     n->inst = p->block == 0 ? to : n->inst;
     tw_graph_bind(g, node);
-    return n->desc->run(TW_CMD_UPDATE_RELOCATABLE | n->command | tw_put_bits(p->block, TW_LO(TW_CMD_TAG)), n->inst,
-                        &data, &state);
+    return call_node(n, TW_CMD_UPDATE_RELOCATABLE | n->command | tw_put_bits(p->block, TW_LO(TW_CMD_TAG)), &data,
+                     &state);
 }
 
 tw_err_t tw_graph_relocate(tw_graph_t *g, uint32_t node, uint32_t block, void *to)

@@ -199,6 +199,14 @@ static outcome_t run_general(tw_graph_t *g, tw_graph_hot_t *h, uint32_t id)
     return out;
 }
 
+bool mp_run_again(tw_graph_t *g, uint32_t pos)
+{
+    bool drop = false;
+    const bool ran = mp_hold(g, pos, &drop) && run_general(g, &g->hot[pos], MAIN_ID) == RAN;
+    mp_drop(g, pos, drop);
+    return ran;
+}
+
 /* ---- one instance's way through the graph --------------------------------------------------- */
 
 static void set_awake(tw_graph_t *g, uint32_t pos)
@@ -473,7 +481,7 @@ void mp_block(tw_graph_t *g, uint64_t tick)
         bool ran = scan(g, &c->instances[0], 0);
         ran |= ios_out(g);
         if (ran) {
-            sched_debug_script(g, DBG_LOOP);
+            sched_debug_script(g, DBG_LOOP, NO_NODE);
         } else if (quiet(g)) {
             more = ios_out(g); /* what the last helper left there */
         } else {

@@ -55,6 +55,11 @@ tw_err_t grants_make(const uint8_t *img, const tw_node_order_t *order, uint32_t 
                      tw_fault_t *fault);
 #endif
 
+/** Processor and class a node runs on, below TW_THREADS; its record from there on of a node that several processors
+ *  may run. Nodes of one thread never run at the same time: these may share memory. */
+enum { TW_THREADS = 64 };
+uint32_t img_thread(const uint8_t *img, uint32_t record);
+
 /** The other arc of the same buffer behind or before a node that works in place, or the arc itself. */
 uint32_t img_shares(const uint8_t *img, uint32_t arc);
 
@@ -133,6 +138,9 @@ bool task_take(tw_graph_t *g, tw_arena_t *arena, uint64_t *missing);
 void task_reset(tw_graph_t *g);
 void task_wrote(tw_graph_t *g, tw_arc_t *a, const uint8_t *data, uint32_t bytes);
 void task_block(tw_graph_t *g);
+void task_register_put(tw_graph_t *g, uint32_t reg, uint64_t value);
+/** The register holds a figure of samples: FP64 bits. */
+bool task_register_real(const tw_graph_t *g, uint32_t reg);
 
 /* graph_io.c: the graph's boundary */
 void io_stamp(tw_graph_io_t *io, uint64_t now_us);
@@ -143,15 +151,29 @@ void io_hole(tw_graph_t *g, tw_graph_io_t *io, uint8_t *room, uint32_t got);
 void driver_in(tw_graph_t *g, tw_graph_io_t *io);
 bool driver_out(tw_graph_t *g, tw_graph_io_t *io);
 void driver_reset(tw_graph_t *g);
+/** STOP one; it starts again with the next block, unless it is halted. */
+void driver_halt(tw_graph_t *g, tw_graph_io_t *io);
 void flow_ios_in(tw_graph_t *g);
 /** @return true when a frame went out */
 bool flow_ios_out(tw_graph_t *g);
 
 /* graph_load.c */
-/** What RESET hands a node: where its memory is, its formats. */
 /** RESET, warm, of a node whose memory was copied from another graph; goes_on: what its arcs hold was, too. */
 void graph_reset_carried(tw_graph_t *g, uint32_t node, bool goes_on);
+/** What RESET hands a node, but its memory is where it lasts: a staged block is at home. */
 void node_memory(const tw_graph_t *g, uint32_t node, tw_node_reset_t *r);
+
+/* graph_stage.c: memory made ready for each call of a node */
+typedef struct tw_graph_stage tw_graph_stage_t;
+/** After the places. @return false: out of memory */
+bool stage_take(tw_graph_t *g, tw_arena_t *arena, uint64_t *missing);
+/** A tw_node_fn whose `inst` is the stage. */
+uint32_t stage_call(uint32_t cmd, void *stage, tw_xdm_t *data, uint32_t *state);
+/** Any command but RUN, whose way is the hot record's. */
+static inline uint32_t call_node(const tw_graph_node_t *n, uint32_t cmd, tw_xdm_t *data, uint32_t *state)
+{
+    return n->stage != NULL ? stage_call(cmd, n->stage, data, state) : n->desc->run(cmd, n->inst, data, state);
+}
 
 /* graph_run.c: one node */
 void node_error(tw_graph_t *g, uint32_t node, uint32_t err);
@@ -167,6 +189,17 @@ void control_reset(tw_graph_t *g);
 void control_bind(tw_graph_t *g, uint32_t node);
 /** What was asked for the end of the block. */
 void control_end_block(tw_graph_t *g);
+/** A range of nodes for a script; first is absolute, count 0 takes it back. @return PARAM_MATCH, BUSY */
+tw_err_t control_put(tw_graph_t *g, const tw_graph_flow_t *want);
+/** Behind the turn of a node: the loop its script asked for. */
+void control_take_loop(tw_graph_t *g);
+
+/* graph_sys_*.c, graph_timer.c: what scripts asked for */
+void asks_reset(tw_graph_t *g);
+void io_take_asks(tw_graph_t *g);
+void compute_init(tw_graph_t *g);
+/** A block begins: run the scripts whose time has come. */
+void timers_run(tw_graph_t *g);
 
 /* graph_sched.c: which node next */
 /** Places in the schedule, everybody awake; tables are taken, nodes and arcs decoded. */
@@ -214,9 +247,10 @@ static inline void sched_consumed(tw_graph_t *g, tw_arc_t *a)
 /** Begin of a block on every way: counters, IOs in. End: loads. */
 void sched_begin(tw_graph_t *g, uint64_t tick);
 void sched_end(tw_graph_t *g);
-/* debug_script_fields, and what script 0 finds in r0 */
+/* debug_script_fields, and what script 0 finds in r0; in r1 the node of the first two, else NO_NODE */
 enum { DBG_BEFORE = 1, DBG_AFTER = 2, DBG_LOOP = 4, DBG_START = 8, DBG_RETURN = 16 };
-void sched_debug_script(tw_graph_t *g, uint32_t bit);
+enum { NO_NODE = -1 };
+void sched_debug_script(tw_graph_t *g, uint32_t bit, int32_t node);
 /** RUN, counted and, when it is its turn, timed. @return what the node returns */
 uint32_t sched_call(tw_graph_t *g, tw_graph_hot_t *h, tw_xdm_t *x, uint32_t *state);
 
@@ -227,9 +261,38 @@ void mp_block(tw_graph_t *g, uint64_t tick);
 /** Main has the node at this place to itself until mp_drop(); always true with one instance. */
 bool mp_hold(tw_graph_t *g, uint32_t pos, bool *release);
 void mp_drop(tw_graph_t *g, uint32_t pos, bool release);
+/** Main, inside a block: a turn of the node at this place, when it is ready and nobody is at it. @return it moved data
+ */
+bool mp_run_again(tw_graph_t *g, uint32_t pos);
 
 /* graph_script.c */
 /** `code` runs from the next call on; code and literals must stay where they are. */
 void script_install(tw_graph_script_t *s, const tw_script_t *code);
+/** Room for the fast machine, if it is there without want elsewhere; scripts run without, too. */
+void script_speed_up(tw_graph_t *g, tw_arena_t *arena);
 void script_init(tw_graph_t *g);
+/** A script failed: it is disabled, counted and told about. */
+void script_isolate(tw_graph_t *g, uint32_t script, tw_err_t err, uint32_t pc);
+
+/* graph_debug.c: with a debugger or a trace */
+typedef struct tw_script_start {
+    const int64_t *args;
+    unsigned n_args;
+    bool flag;
+    uint32_t budget;
+} tw_script_start_t;
+/** A run of a script. @return also SCR_HELD: *ctx is the held call, or NULL: it was held before. */
+tw_err_t debug_call(tw_graph_t *g, uint32_t script, const tw_script_start_t *start, const tw_script_ctx_t **ctx);
+/** The script (or all) is not what it was; `why`: tw_debug_stop_t. */
+#if TW_SCRIPT_DEBUG
+void debug_gone(tw_graph_t *g, uint32_t script, bool all, unsigned why);
+#else
+static inline void debug_gone(tw_graph_t *g, uint32_t script, bool all, unsigned why)
+{
+    (void)g, (void)script, (void)all, (void)why;
+}
+#endif
 uint32_t script_call_node(void *ctx, uint32_t script, uint32_t phase);
+/** Run a script on behalf of a node. */
+tw_err_t script_run_for(tw_graph_t *g, uint32_t node, uint32_t script, const int64_t *args, unsigned n_args, bool flag,
+                        const tw_script_ctx_t **ctx);

@@ -4,7 +4,39 @@
  */
 #include "engine/base/crc.h"
 #include "engine/graph/graph_carry.h"
+#include "engine/graph/graph_debug.h"
 #include "engine/graph/graph_priv.h"
+
+static void translate(tw_graph_script_t *s)
+{
+#if TW_SCRIPT_FAST
+    s->code.fast = tw_script_translate(&s->code, s->fast, s->fast_bytes);
+#else
+    (void)s;
+#endif
+}
+
+/* For what the image has, and for a replacement of usual density. At most a quarter of what the arena has left: state
+ * that is fetched, shadows and swaps want the rest. */
+void script_speed_up(tw_graph_t *g, tw_arena_t *arena)
+{
+#if TW_SCRIPT_FAST
+    for (uint32_t i = 0; i < g->n_scripts; i++) {
+        tw_graph_script_t *const s = &g->scripts[i];
+        const uint32_t bytes = tw_script_fast_bytes(&s->code);
+        const uint32_t room = tw_max_u32(bytes, s->live != NULL ? TW_SCRIPT_FAST_LIVE : 0u);
+        if (room > (arena->size - arena->used) / 4) {
+            continue;
+        }
+        s->fast = tw_arena_take(arena, room, 8);
+        s->fast_bytes = s->fast != NULL ? room : 0;
+        translate(s);
+    }
+#else
+    (void)g;
+    (void)arena;
+#endif
+}
 
 void script_install(tw_graph_script_t *s, const tw_script_t *code)
 {
@@ -13,19 +45,32 @@ void script_install(tw_graph_script_t *s, const tw_script_t *code)
     s->code.labels = s->labels;
     s->installed = tw_script_calls(code);
     tw_script_index(&s->code, s->labels);
+    translate(s);
     tw_gauge_set(&s->bytes, bytes);
     tw_gauge_set(&s->crc, tw_crc32c(0, code->code, bytes));
 }
 
-static void isolate(tw_graph_t *g, uint32_t script, tw_err_t err)
+void script_isolate(tw_graph_t *g, uint32_t script, tw_err_t err, uint32_t pc)
 {
     tw_graph_script_t *s = &g->scripts[script];
     tw_gauge_set(&s->disabled, 1);
     tw_gauge_add(&s->faults, 1);
     tw_gauge_set(&s->last_error, (uint32_t) - (int32_t)err);
-    tw_gauge_set(&s->last_pc, g->script_ctx->pc);
+    tw_gauge_set(&s->last_pc, pc);
     tw_gauge_set(&g->last_error, (uint32_t) - (int32_t)err);
-    flow_event(g, TW_GEV_SCRIPT_FAULT, script, g->script_ctx->pc, err);
+    flow_event(g, TW_GEV_SCRIPT_FAULT, script, pc, err);
+}
+
+static tw_err_t run(tw_graph_t *g, uint32_t script, const tw_script_start_t *b, const tw_script_ctx_t **c)
+{
+#if TW_SCRIPT_DEBUG
+    if (g->debug != NULL) {
+        return debug_call(g, script, b, c);
+    }
+#endif
+    *c = g->script_ctx;
+    return tw_script_run(&g->scripts[script].code, &g->script_host, g->script_ctx, b->args, b->n_args, b->flag,
+                         b->budget);
 }
 
 tw_err_t tw_graph_run_script(tw_graph_t *g, uint32_t script, const int64_t *args, unsigned n_args, bool flag,
@@ -39,16 +84,29 @@ tw_err_t tw_graph_run_script(tw_graph_t *g, uint32_t script, const int64_t *args
     if (tw_gauge_get(&s->disabled) != 0) {
         return TW_E_SCR_DISABLED;
     }
+    const tw_script_start_t start = {args, n_args, flag, budget};
+    const tw_script_ctx_t *c;
     g->in_script = true;
-    const tw_err_t err = tw_script_run(&s->code, &g->script_host, g->script_ctx, args, n_args, flag, budget);
+    g->compute.left = TW_COMPUTE_BUDGET;
+    const tw_err_t err = run(g, script, &start, &c);
     g->in_script = false;
-    tw_gauge_add(&s->runs, 1);
-    if (err != TW_OK) {
-        isolate(g, script, err);
+    tw_gauge_add(&s->runs, c != NULL);
+    if (err != TW_OK && err != TW_E_SCR_HELD) {
+        script_isolate(g, script, err, c->pc);
     }
     if (ctx != NULL) {
-        *ctx = g->script_ctx;
+        *ctx = c;
     }
+    return err;
+}
+
+tw_err_t script_run_for(tw_graph_t *g, uint32_t node, uint32_t script, const int64_t *args, unsigned n_args, bool flag,
+                        const tw_script_ctx_t **ctx)
+{
+    const int32_t caller = g->asks.node;
+    g->asks.node = (int32_t)node;
+    const tw_err_t err = tw_graph_run_script(g, script, args, n_args, flag, 0, ctx);
+    g->asks.node = caller;
     return err;
 }
 
@@ -59,7 +117,7 @@ uint32_t script_call_node(void *ctx, uint32_t script, uint32_t phase)
     if (script >= g->n_scripts) {
         return (uint32_t) - (int32_t)TW_E_SCRIPT_NONE;
     }
-    const tw_err_t err = tw_graph_run_script(g, script, &r0, 1, true, 0, NULL);
+    const tw_err_t err = script_run_for(g, g->current, script, &r0, 1, true, NULL);
     /* The fault was told as the script's; the node that carries it is not broken. */
     return err == TW_E_BUSY ? (uint32_t) - (int32_t)err : 0;
 }
@@ -128,6 +186,7 @@ void tw_graph_set_script(tw_graph_t *g, uint32_t script, const uint8_t *code, ui
     memcpy(s->live, code, tw_script_bytes(code_bytes, pool_bytes));
     const tw_script_t next = replacement(g, script, s->live, code_bytes, pool_bytes);
     script_install(s, &next);
+    debug_gone(g, script, false, TW_STOP_REPLACED);
     tw_graph_enable_script(g, script, true);
 }
 
@@ -158,6 +217,7 @@ void tw_graph_restore_script(tw_graph_t *g, uint32_t script, const uint8_t *from
 {
     if (bytes == SAVED_HEAD) {
         script_install(&g->scripts[script], &g->scripts[script].boot);
+        debug_gone(g, script, false, TW_STOP_REPLACED);
     } else {
         tw_graph_set_script(g, script, from + SAVED_HEAD, tw_get_le32(from), tw_get_le32(from + 4));
     }
@@ -167,4 +227,7 @@ void tw_graph_restore_script(tw_graph_t *g, uint32_t script, const uint8_t *from
 void tw_graph_enable_script(tw_graph_t *g, uint32_t script, bool on)
 {
     tw_gauge_set(&g->scripts[script].disabled, on ? 0 : 1);
+    if (!on) {
+        debug_gone(g, script, false, TW_STOP_DISABLED);
+    }
 }

@@ -54,19 +54,31 @@ tw_err_t tw_shadow_need(const tw_graph_t *g, uint32_t node, uint32_t *bytes)
 
 /* ---- begin and end --------------------------------------------------------------------- */
 
+typedef struct lent {
+    void *inst;
+    struct tw_graph_stage *stage;
+} lent_t;
+
 /* Parameter functions speak to the node's instance: let that be the shadow's for a moment. */
-static void *lend(tw_graph_t *g, tw_shadow_t *s)
+static lent_t lend(tw_graph_t *g, const tw_shadow_t *s)
 {
-    void *own = g->nodes[s->node].inst;
-    g->nodes[s->node].inst = s->inst;
+    tw_graph_node_t *n = &g->nodes[s->node];
+    const lent_t own = {n->inst, n->stage};
+    n->inst = s->inst;
+    n->stage = NULL;
     return own;
+}
+
+static void give_back(tw_graph_t *g, const tw_shadow_t *s, lent_t own)
+{
+    g->nodes[s->node].inst = own.inst;
+    g->nodes[s->node].stage = own.stage;
 }
 
 /* The blocks as they are, then a warm RESET: pointers between them are the shadow's, what the signal left stays. */
 static tw_err_t copy_instance(tw_graph_t *g, tw_shadow_t *s, uint32_t *used)
 {
     const tw_graph_node_t *n = &g->nodes[s->node];
-    const uint32_t preset = tw_bits(tw_img_word(g->env.image.nodes, n->record, 1), TW_N1_PRESET);
     tw_node_reset_t r;
     uint32_t at = 0, state = 0;
     node_memory(g, s->node, &r);
@@ -80,7 +92,7 @@ static tw_err_t copy_instance(tw_graph_t *g, tw_shadow_t *s, uint32_t *used)
     s->inst = r.mem[0];
     tw_xdm_t data = {.ptr = &r, .bytes = sizeof r};
     const uint32_t cmd =
-        TW_CMD_RESET | tw_put_bits(1, TW_LO(TW_CMD_WARM)) | tw_put_bits(preset, TW_LO(TW_CMD_PRESET)) | n->command;
+        TW_CMD_RESET | tw_put_bits(1, TW_LO(TW_CMD_WARM)) | tw_put_bits(n->preset, TW_LO(TW_CMD_PRESET)) | n->command;
     const uint32_t err = n->desc->run(cmd, s->inst, &data, &state);
     *used = at;
     return (tw_err_t)(-(int32_t)(err & 0xFFFFu));
@@ -102,9 +114,9 @@ tw_err_t tw_shadow_start(tw_graph_t *g, tw_shadow_t *s)
     place_outputs(g, s, &at);
     const uint32_t room = up(tw_graph_params_bytes(&g->nodes[s->node]));
     const uint32_t bytes = tw_graph_save_params(g, s->node, s->mem + at);
-    void *own = lend(g, s);
+    const lent_t own = lend(g, s);
     tw_graph_restore_params(g, s->node, s->mem + at, bytes, s->mem + at + room);
-    g->nodes[s->node].inst = own;
+    give_back(g, s, own);
     memset(&s->sums, 0, sizeof s->sums);
     s->ran = false;
     s->next = g->shadows;
@@ -115,9 +127,9 @@ tw_err_t tw_shadow_start(tw_graph_t *g, tw_shadow_t *s)
 
 tw_err_t tw_shadow_set(tw_graph_t *g, tw_shadow_t *s, uint32_t tag, const uint8_t *value, uint32_t bytes)
 {
-    void *own = lend(g, s);
+    const lent_t own = lend(g, s);
     const tw_err_t err = tw_graph_set_param(g, s->node, tag, value, bytes);
-    g->nodes[s->node].inst = own;
+    give_back(g, s, own);
     return err;
 }
 

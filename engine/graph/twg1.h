@@ -164,7 +164,8 @@ typedef enum tw_section {
 #define TW_N3_VERSION 31, 16
 #define TW_N3_TRACE 15, 8
 #define TW_N3_META 7, 0
-/* then arcs (halfwords, two a word, odd count padded), blocks (3 words), params (2 words) */
+/* then arcs (halfwords, two a word, odd count padded), blocks (3 words), homes of staged blocks (1 word: the offset
+ * in the bank of TW_NB_HOME), params (2 words) */
 #define TW_NA_ARC 11, 0
 #define TW_NA_TX 12, 12
 #define TW_NA_HQOS 13, 13
@@ -185,6 +186,9 @@ typedef enum tw_section {
 #define TW_NB_PROG 13, 13
 #define TW_NB_CLEAR 14, 14
 #define TW_NB_SWAP 17, 15
+/* the block is its bank's for good; it lies there, the same offset of its home is kept free; it is brought there for
+ * each call and taken back; brought there, and taken back after calls that may change a constant */
+enum { TW_NB_STAYS = 0, TW_NB_MOVED = 1, TW_NB_IN_OUT = 2, TW_NB_IN = 3 };
 #define TW_NB_HOME 25, 18
 #define TW_NB_ZERO 31, 26
 /* params: {byte offset inside PARAMS}; {[8:0] tag (256 = all), [31:9] bytes} */

@@ -107,11 +107,20 @@ static inline uint32_t tw_img_node_n3(const uint8_t *img, uint32_t record)
     return tw_img_is_compact(img, record) ? 0 : tw_img_word(img, record, 3);
 }
 
+/** Word 0 of a memory block: it is brought to another bank for each call of its node. */
+static inline bool tw_img_is_staged(uint32_t block)
+{
+    return !TW_SMALL && tw_bits(block, TW_NB_SWAP) >= TW_NB_IN_OUT;
+}
+
 /** Byte offsets of the parts of a node record, which vary in size. */
 typedef struct tw_img_node_parts {
     bool wide;
     uint32_t rx, tx, blocks;
     uint32_t arcs_at, blocks_at, params_at, end; /* params_at 0: none */
+#if !TW_SMALL
+    uint32_t homes_at; /* a word for each block whose swap is TW_NB_IN_OUT or TW_NB_IN */
+#endif
 } tw_img_node_parts_t;
 
 #if TW_SMALL
@@ -130,11 +139,29 @@ TW_IMG_INLINE tw_img_node_parts_t tw_img_node_parts(const uint8_t *img, uint32_t
     };
     p.blocks_at = p.arcs_at + 4u * (p.wide ? p.rx + p.tx : (p.rx + p.tx + 1u) / 2u);
     p.end = p.blocks_at + 4u * TW_NODE_BLOCK_WORDS * p.blocks;
+#if !TW_SMALL
+    p.homes_at = p.end;
+    for (uint32_t m = 0; m < p.blocks; m++) {
+        p.end += tw_img_is_staged(tw_img_word(img, p.blocks_at, TW_NODE_BLOCK_WORDS * m)) ? 4u : 0u;
+    }
+#endif
     if (tw_bits(n0, TW_N0_PARAMS)) {
         p.params_at = p.end;
         p.end += 8;
     }
     return p;
+}
+#endif
+
+#if !TW_SMALL
+/** Byte offset of the word with the home of a staged block: its offset in the bank of [25:18]. */
+static inline uint32_t tw_img_home_at(const uint8_t *img, const tw_img_node_parts_t *p, uint32_t block)
+{
+    uint32_t at = p->homes_at;
+    for (uint32_t m = 0; m < block; m++) {
+        at += tw_img_is_staged(tw_img_word(img, p->blocks_at, TW_NODE_BLOCK_WORDS * m)) ? 4u : 0u;
+    }
+    return at;
 }
 #endif
 

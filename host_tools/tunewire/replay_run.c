@@ -1,14 +1,22 @@
 /* replay_run.c - see replay_run.h.
  *
- * Four cursors go through the records: one reads commands and blocks; the others hand out times, inputs and expected
- * outputs as the engine asks, each up to the end of the block that runs.
+ * One cursor reads commands and blocks; the others hand out times, inputs, acknowledgements and expected outputs as the
+ * engine asks, each up to the end of the block that runs.
  */
 #include "host_tools/tunewire/replay_run.h"
 #include "engine/base/crc.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { QUEUE = 1 << 23, REPLIES = 1 << 20, IMAGES_MAX = 64, IMAGE_MAX = 1 << 28, DRAIN_EVERY = 256 };
+enum { QUEUE = 1 << 23, REPLIES = 1 << 20, IMAGES_MAX = 64, IMAGE_MAX = 1 << 28, DRAIN_EVERY = 256, LENT = 16 };
+_Static_assert(LENT > TW_IO_ACKS + 1, "all that wait, and the one an arc lies in");
+
+/* What a driver was told, and what it lent the graph. */
+typedef struct driver {
+    tw_io_set_t set; /* ack NULL: stopped */
+    uint8_t *lent[LENT];
+    uint32_t next;
+} driver_t;
 
 typedef struct image {
     uint32_t id, bytes, got;
@@ -25,9 +33,13 @@ struct tw_replay {
     tw_board_t board;
     tw_board_io_t *ios;
     uint32_t *banks;
-    uint64_t *frames; /* written so far, each IO */
-    tw_replay_cursor_t main, times, inputs, outputs;
+    uint64_t *frames;  /* written so far, each IO */
+    driver_t *drivers; /* each IO */
+    uint64_t ack_us;   /* the clock, while something is acknowledged */
+    bool acking;
+    tw_replay_cursor_t main, times, inputs, outputs, acks, starts;
     size_t limit; /* records before this are part of the block that runs */
+    uint64_t tick;
     bool in_tick, failed;
     image_t images[IMAGES_MAX];
     uint32_t n_images, put;
@@ -65,8 +77,8 @@ static uint64_t now_us(void *ctx)
 {
     tw_replay_t *r = ctx;
     tw_replay_record_t rec;
-    if (!r->in_tick) {
-        return 0;
+    if (!r->in_tick || r->acking) {
+        return r->ack_us;
     }
     if (!next_of(r, &r->times, TW_REC_TIME, &rec)) {
         (void)fail(r, TW_REPLAY_DIVERGED, r->limit, "the graph asks for the time more often than it did");
@@ -130,6 +142,19 @@ static void compare(tw_replay_t *r, const tw_replay_record_t *rec, uint32_t row,
     }
 }
 
+/* Of the record of an OUTPUT, or of a START that took them. */
+static void hear(tw_replay_t *r, const tw_replay_record_t *rec, uint32_t row, uint64_t tick, const void *src,
+                 uint32_t bytes)
+{
+    compare(r, rec, row, tick, src, bytes);
+    r->frames[row]++;
+    r->res->outputs++;
+    r->res->output_bytes += bytes;
+    if (r->user->output != NULL && !r->user->output(r->user->ctx, row, src, bytes)) {
+        (void)fail(r, TW_REPLAY_STOPPED, rec->at, "");
+    }
+}
+
 static uint32_t board_write(void *ctx, uint32_t hwid, uint64_t tick, const void *src, uint32_t bytes)
 {
     tw_replay_t *r = ctx;
@@ -139,14 +164,7 @@ static uint32_t board_write(void *ctx, uint32_t hwid, uint64_t tick, const void 
         (void)fail(r, TW_REPLAY_DIVERGED, r->limit, "the graph writes another output than it did");
         return 0;
     }
-    const uint32_t row = io_row(r, hwid);
-    compare(r, &rec, row, tick, src, bytes);
-    r->frames[row]++;
-    r->res->outputs++;
-    r->res->output_bytes += bytes;
-    if (r->user->output != NULL && !r->user->output(r->user->ctx, row, src, bytes)) {
-        (void)fail(r, TW_REPLAY_STOPPED, rec.at, "");
-    }
+    hear(r, &rec, io_row(r, hwid), tick, src, bytes);
     return tw_get_le32(rec.p + 8);
 }
 
@@ -161,11 +179,97 @@ static tw_err_t board_accept(void *ctx, uint32_t hwid, uint32_t raw, uint32_t ch
     return TW_OK;
 }
 
+/* ---- drivers ---------------------------------------------------------------------------------- */
+
+static bool start(tw_replay_t *r, uint32_t hwid, const void *data, uint32_t bytes)
+{
+    tw_replay_record_t rec;
+    const uint32_t row = io_row(r, hwid);
+    if (!next_of(r, &r->starts, TW_REC_START, &rec) || tw_get_le32(rec.p) != hwid || tw_get_le32(rec.p + 4) != bytes) {
+        return fail(r, TW_REPLAY_DIVERGED, r->limit, "the graph starts another transfer than it did");
+    }
+    const bool started = tw_get_le32(rec.p + 8) != 0;
+    if (started && r->ios[row].direction != 0 && data != NULL) {
+        hear(r, &rec, row, r->tick, data, bytes);
+    }
+    return started;
+}
+
 /* There is nothing to set, and what the settings did is in the inputs. */
 static bool board_io(void *ctx, uint32_t hwid, tw_io_command_t command, const void *data, uint32_t bytes)
 {
-    (void)ctx, (void)hwid, (void)data, (void)bytes;
-    return command == TW_IO_SET;
+    tw_replay_t *r = ctx;
+    driver_t *d = &r->drivers[io_row(r, hwid)];
+    switch (command) {
+    case TW_IO_SET:
+        d->set = *(const tw_io_set_t *)data;
+        return true;
+    case TW_IO_SET_BUFFER:
+        return true;
+    case TW_IO_START:
+        return start(r, hwid, data, bytes);
+    case TW_IO_STOP:
+        d->set.ack = d->set.ctx == data ? NULL : d->set.ack;
+        return true;
+    }
+    return false;
+}
+
+/* The bytes where the driver had them: in the graph's buffer, or in one of its own, which stays for a while. */
+static const uint8_t *lend(driver_t *d, const tw_replay_record_t *rec)
+{
+    const uint32_t flags = tw_get_le32(rec->p + 20), n = rec->n - 24;
+    if ((flags & TW_RECORD_ACK_IN_PLACE) != 0) {
+        if (d->set.buffer == NULL || n > d->set.bytes) {
+            return NULL;
+        }
+        memcpy(d->set.buffer, rec->p + 24, n);
+        return d->set.buffer;
+    }
+    uint8_t **slot = &d->lent[d->next++ % LENT];
+    const uint32_t off = (flags & TW_RECORD_ACK_ALIGNED) != 0 ? 0 : 1;
+    free(*slot);
+    *slot = malloc((size_t)n + off + 1);
+    if (*slot == NULL) {
+        return NULL;
+    }
+    memcpy(*slot + off, rec->p + 24, n);
+    return *slot + off;
+}
+
+static bool acknowledge(tw_replay_t *r, uint32_t row, const tw_replay_record_t *rec)
+{
+    driver_t *d = &r->drivers[row];
+    const uint32_t bytes = tw_get_le32(rec->p + 16);
+    const bool in = r->ios[row].direction == 0 && bytes != 0;
+    const uint8_t *data = in && bytes == rec->n - 24 && d->set.ack != NULL ? lend(d, rec) : NULL;
+    if (d->set.ack == NULL || (in && data == NULL)) {
+        return false;
+    }
+    r->acking = true;
+    r->ack_us = tw_get_le64(rec->p + 8);
+    const tw_err_t err = d->set.ack(d->set.ctx, d->set.io, data, bytes);
+    r->acking = false;
+    r->ack_us = 0;
+    return err == TW_OK;
+}
+
+/* The drivers of a replay acknowledge when the graph looks, what it found there. */
+static void board_look(void *ctx, uint32_t hwid, uint32_t look)
+{
+    tw_replay_t *r = ctx;
+    for (;;) {
+        tw_replay_cursor_t ahead = r->acks;
+        tw_replay_record_t rec;
+        if (!next_of(r, &ahead, TW_REC_ACK, &rec) || tw_get_le32(rec.p) != hwid || tw_get_le32(rec.p + 4) != look) {
+            return;
+        }
+        r->acks = ahead;
+        if (!acknowledge(r, io_row(r, hwid), &rec)) {
+            (void)fail(r, TW_REPLAY_DIVERGED, rec.at, "the graph does not take an acknowledgement it took");
+            return;
+        }
+    }
 }
 
 /* ---- set up ---------------------------------------------------------------------------------- */
@@ -176,13 +280,18 @@ static bool take_tables(tw_replay_t *r)
     r->ios = calloc(f->n_ios + 1, sizeof *r->ios);
     r->banks = calloc(f->n_banks + 1, sizeof *r->banks);
     r->frames = calloc(f->n_ios + 1, sizeof *r->frames);
-    if (r->ios == NULL || r->banks == NULL || r->frames == NULL) {
+    r->drivers = calloc(f->n_ios + 1, sizeof *r->drivers);
+    if (r->ios == NULL || r->banks == NULL || r->frames == NULL || r->drivers == NULL) {
         return fail(r, TW_REPLAY_REFUSED, 0, "out of memory");
     }
     for (uint32_t i = 0; i < f->n_ios; i++) {
         const uint8_t *row = tw_replay_io(f, i);
-        r->ios[i] = (tw_board_io_t){
-            .hwid = tw_get_le16(row), .direction = row[2], .domain = row[3], .servant = row[4], .clock_domain = row[5]};
+        r->ios[i] = (tw_board_io_t){.hwid = tw_get_le16(row),
+                                    .direction = row[2],
+                                    .domain = row[3],
+                                    .servant = row[4],
+                                    .clock_domain = row[5],
+                                    .acks = row[6] & 1};
         memcpy(r->ios[i].name, row + 8, sizeof r->ios[i].name - 1);
     }
     for (uint32_t i = 0; i < f->n_banks; i++) {
@@ -205,7 +314,8 @@ static bool open_engine(tw_replay_t *r)
                             .read = board_read,
                             .write = board_write,
                             .accept = board_accept,
-                            .io = board_io};
+                            .io = board_io,
+                            .look = board_look};
     if (f->graph_bytes < 256 || f->graph_bytes > TW_REPLAY_GRAPH_MAX) {
         return fail(r, TW_REPLAY_REFUSED, TW_RH_GRAPH_BYTES, "a graph memory no device has");
     }
@@ -220,7 +330,7 @@ static bool open_engine(tw_replay_t *r)
     if (r->mem == NULL || tw_engine_init(&r->engine, &cfg, r->mem, need) != TW_OK) {
         return fail(r, TW_REPLAY_REFUSED, 0, "not enough memory for the graphs of this recording");
     }
-    r->main = r->times = r->inputs = r->outputs = tw_replay_begin(f);
+    r->main = r->times = r->inputs = r->outputs = r->acks = r->starts = tw_replay_begin(f);
     return true;
 }
 
@@ -229,6 +339,12 @@ static void close_replay(tw_replay_t *r)
     for (uint32_t i = 0; i < r->n_images; i++) {
         free(r->images[i].data);
     }
+    for (uint32_t i = 0; r->drivers != NULL && i < r->file.n_ios; i++) {
+        for (uint32_t k = 0; k < LENT; k++) {
+            free(r->drivers[i].lent[k]);
+        }
+    }
+    free(r->drivers);
     free(r->mem);
     free(r->ios);
     free(r->banks);
@@ -326,6 +442,9 @@ static bool swap(tw_replay_t *r, const tw_replay_record_t *rec)
         return fail(r, TW_REPLAY_REFUSED, rec->at, "the graph image of a swap is not in the recording");
     }
     tw_err_t err = tw_engine_prime(r->engine, m->data, m->bytes, false, &fault);
+    if (err == TW_E_KEPT_ROOM && tw_engine_put_keep(r->engine, 0) == TW_OK) {
+        err = TW_E_BUSY; /* the device had the room, maybe with shorter pointers; now that graph went there too */
+    }
     if (err == TW_E_BUSY && idle_tick(r, rec->at)) {
         err = tw_engine_prime(r->engine, m->data, m->bytes, false, &fault);
     }
@@ -473,7 +592,8 @@ static bool all_used(tw_replay_t *r)
 {
     tw_replay_record_t rec;
     return !next_of(r, &r->times, TW_REC_TIME, &rec) && !next_of(r, &r->inputs, TW_REC_INPUT, &rec) &&
-           !next_of(r, &r->outputs, TW_REC_OUTPUT, &rec);
+           !next_of(r, &r->outputs, TW_REC_OUTPUT, &rec) && !next_of(r, &r->acks, TW_REC_ACK, &rec) &&
+           !next_of(r, &r->starts, TW_REC_START, &rec);
 }
 
 static bool block(tw_replay_t *r, const tw_replay_record_t *rec)
@@ -483,6 +603,7 @@ static bool block(tw_replay_t *r, const tw_replay_record_t *rec)
     if (info.tick != tw_get_le64(rec->p)) {
         return fail(r, TW_REPLAY_DIVERGED, rec->at, "the block's number is not the one that comes next");
     }
+    r->tick = info.tick;
     if (!tick(r)) {
         return fail(r, TW_REPLAY_DIVERGED, rec->at, "no graph runs where the recording has a block");
     }
@@ -520,6 +641,8 @@ static bool record(tw_replay_t *r, const tw_replay_record_t *rec)
     case TW_REC_TIME:
     case TW_REC_INPUT:
     case TW_REC_OUTPUT:
+    case TW_REC_ACK:
+    case TW_REC_START:
     case TW_REC_BLOCK_END:
     case TW_REC_OVERLOAD:
         return true; /* the other cursors' */

@@ -7,7 +7,13 @@
 #include "engine/engine.h"
 #include "tests/support/image_builder.h"
 
-enum { RIG_IOS = 8, RIG_OUT_MAX = 1 << 16, RIG_GRAPH_BYTES = 1 << 17, RIG_SHADOW_BYTES = 8192 };
+enum {
+    RIG_IOS = 8,
+    RIG_OUT_MAX = 1 << 16,
+    RIG_GRAPH_BYTES = 1 << 17,
+    RIG_SHADOW_BYTES = 8192,
+    RIG_TRACE_BYTES = 1 << 14
+};
 
 typedef struct rig {
     tw_engine_t *engine;

@@ -50,10 +50,18 @@ void tw_ib_node_block(tw_ib_t *b, uint32_t node, uint32_t block, uint32_t bytes)
 {
     uint8_t *p = b->sec[TW_SEC_NODES] + b->record[node];
     const uint32_t n1 = tw_get_le32(p + 4), arcs = tw_bits(n1, TW_N1_RX) + tw_bits(n1, TW_N1_TX);
-    uint8_t *w = p + 16 + 4 * ((arcs + 1) / 2) + 4 * TW_NODE_BLOCK_WORDS * block;
+    uint8_t *first = p + 16 + 4 * ((arcs + 1) / 2), *w = first + 4 * TW_NODE_BLOCK_WORDS * block;
+    uint8_t *home = first + 4 * TW_NODE_BLOCK_WORDS * tw_bits(n1, TW_N1_BLOCKS);
     b->fixed = tw_round_up(b->fixed, 64);
-    tw_put_le32(w + 4, b->fixed);
     tw_put_le32(w + 8, bytes);
+    if (tw_bits(tw_get_le32(w), TW_NB_SWAP) >= TW_NB_IN_OUT) { /* as all blocks of the node, then */
+        tw_put_le32(home + 4 * block, b->fixed);
+        b->working = tw_round_up(b->working, 64);
+        tw_put_le32(w + 4, b->working);
+        b->working += bytes;
+    } else {
+        tw_put_le32(w + 4, b->fixed);
+    }
     b->fixed += bytes;
 }
 
@@ -140,6 +148,30 @@ static void more_bytes(const tw_ib_t *b, const tw_node_desc_t *d, unsigned rx, u
     }
 }
 
+/* Working blocks of all nodes overlay, those of one do not; *own is the end of its. */
+static void add_block(tw_ib_t *b, const tw_mem_req_t *q, uint32_t bytes, uint32_t *own, uint32_t *home, uint32_t *homes)
+{
+    const uint32_t align = tw_max_u32(q->align, 8), swap = q->type == 1 ? TW_NB_STAYS : b->swap;
+    const bool late = q->type == 1 || swap != TW_NB_STAYS;
+    uint32_t fixed = tw_round_up(b->fixed, align);
+    const uint32_t offset = late ? tw_round_up(*own, align) : fixed;
+    uint8_t *w = grow(b, TW_SEC_NODES, 4 * TW_NODE_BLOCK_WORDS);
+    tw_put_le32(w, BITS((uint32_t)q->type, TW_NB_TYPE) | BITS(swap, TW_NB_SWAP));
+    tw_put_le32(w + 4, offset);
+    tw_put_le32(w + 8, bytes);
+    if (q->type != 1) {
+        b->fixed = fixed + bytes;
+    }
+    if (late) {
+        *own = offset + bytes;
+        b->working = tw_max_u32(b->working, *own);
+        b->late[b->n_late++] = b->used[TW_SEC_NODES] - 8;
+    }
+    if (swap != TW_NB_STAYS) {
+        home[(*homes)++] = fixed;
+    }
+}
+
 uint32_t tw_ib_node(tw_ib_t *b, const tw_node_desc_t *d, unsigned rx, unsigned tx, const uint16_t *arcs)
 {
     const uint32_t node = b->n_nodes++, at = b->used[TW_SEC_NODES], head = b->compact ? 8 : 16;
@@ -163,21 +195,13 @@ uint32_t tw_ib_node(tw_ib_t *b, const tw_node_desc_t *d, unsigned rx, unsigned t
         const uint32_t align = tw_max_u32(d->mem[m].align, 8);
         b->asked += tw_round_up(block_bytes(b, &d->mem[m], rx, arcs) + extra[m], align) + align;
     }
+    uint32_t home[TW_MAX_NODE_MEM], homes = 0, own = b->apart ? b->working : 0;
     for (unsigned m = 0; !asks && m < d->n_mem; m++) {
-        const uint32_t align = tw_max_u32(d->mem[m].align, 8),
-                       bytes = block_bytes(b, &d->mem[m], rx, arcs) + tw_round_up(extra[m], 8);
-        const bool working = d->mem[m].type == 1;
-        uint32_t *top = working ? &b->working : &b->fixed;
-        /* all working blocks of one thread overlay */
-        const uint32_t offset = working && !b->apart ? 0 : tw_round_up(*top, align);
-        uint8_t *w = grow(b, TW_SEC_NODES, 4 * TW_NODE_BLOCK_WORDS);
-        tw_put_le32(w, BITS((uint32_t)d->mem[m].type, TW_NB_TYPE));
-        tw_put_le32(w + 4, offset);
-        tw_put_le32(w + 8, bytes);
-        *top = tw_max_u32(*top, offset + bytes);
-        if (working) {
-            b->late[b->n_late++] = b->used[TW_SEC_NODES] - 8;
-        }
+        const uint32_t bytes = block_bytes(b, &d->mem[m], rx, arcs) + tw_round_up(extra[m], 8);
+        add_block(b, &d->mem[m], bytes, &own, home, &homes);
+    }
+    for (unsigned m = 0; m < homes; m++) {
+        tw_put_le32(grow(b, TW_SEC_NODES, 4), home[m]);
     }
     grow(b, TW_SEC_NODES, 8); /* room for boot parameters */
     return node;
@@ -196,7 +220,12 @@ void tw_ib_node_params(tw_ib_t *b, uint32_t node, uint32_t tag, const void *valu
     uint8_t *p = b->sec[TW_SEC_NODES] + b->record[node];
     tw_put_le32(p, tw_get_le32(p) | BITS(1u, TW_N0_PARAMS));
     const uint32_t n1 = tw_get_le32(p + 4), arcs = tw_bits(n1, TW_N1_RX) + tw_bits(n1, TW_N1_TX);
-    uint8_t *w = p + 16 + 4 * ((arcs + 1) / 2) + 4 * TW_NODE_BLOCK_WORDS * tw_bits(n1, TW_N1_BLOCKS);
+    uint8_t *w = p + 16 + 4 * ((arcs + 1) / 2);
+    uint32_t homes = 0;
+    for (uint32_t m = tw_bits(n1, TW_N1_BLOCKS); m > 0; m--, w += 4 * TW_NODE_BLOCK_WORDS) {
+        homes += tw_bits(tw_get_le32(w), TW_NB_SWAP) >= TW_NB_IN_OUT;
+    }
+    w += 4 * homes;
     tw_put_le32(w, at);
     tw_put_le32(w + 4, BITS(tag, TW_NP_TAG) | BITS(bytes, TW_NP_BYTES));
 }

@@ -103,6 +103,7 @@ uint32_t rg_make(tw_ib_t *ib, uint8_t *img, uint32_t cap, const rg_kind_t *kind,
     grown_t k = {.ib = ib, .kind = kind, .seed = seed, .n = least + rg_below(seed, kind->nodes - least + 1)};
     tw_ib_init(ib);
     ib->apart = kind->apart;
+    ib->swap = kind->swap;
     for (uint32_t i = 0; i < RG_SIZES; i++) {
         k.format[i] = tw_ib_format(ib, TW_RAW_S16, 1, samples[i], 16000.0f);
     }

@@ -13,6 +13,7 @@ typedef struct rg_kind {
     bool hqos, scripts;
     bool apart;     /* working memory: nodes may run at once */
     uint32_t least; /* nodes */
+    uint32_t swap;  /* TW_NB_IN_OUT: all blocks of all nodes are brought elsewhere for each call */
 } rg_kind_t;
 
 uint32_t rg_below(uint32_t *seed, uint32_t n);

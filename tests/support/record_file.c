@@ -80,6 +80,7 @@ static void header(record_file_t *f, const rig_t *r)
         uint8_t *row = h + TW_RECORD_HEADER + i * TW_RECORD_IO;
         tw_put_le16(row, r->ios[i].hwid);
         row[2] = r->ios[i].direction;
+        row[6] = r->ios[i].acks;
         row[8] = 'i', row[9] = 'o', row[10] = (uint8_t)('0' + i);
     }
     tw_put_le32(h + TW_RH_CRC, tw_crc32c(0, h, bytes));

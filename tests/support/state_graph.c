@@ -20,7 +20,13 @@ static void add_detector(tw_ib_t *b, uint32_t i, uint32_t in, uint32_t map)
 
 uint32_t state_graph_image(tw_ib_t *b, uint32_t uid, unsigned detectors, uint8_t *out, uint32_t cap)
 {
+    return state_graph_swapped(b, uid, detectors, TW_NB_STAYS, out, cap);
+}
+
+uint32_t state_graph_swapped(tw_ib_t *b, uint32_t uid, unsigned detectors, uint32_t swap, uint8_t *out, uint32_t cap)
+{
     tw_ib_init(b);
+    b->swap = swap;
     b->platform = 77;
     b->uid = uid;
     const uint32_t in = tw_ib_format(b, TW_RAW_U8, 1, STATE_PIXELS, 64000);

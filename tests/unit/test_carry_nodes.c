@@ -1,4 +1,5 @@
-/* A swap that carries state is heard by nobody: every node type, each format pair it takes, each preset. */
+/* A swap that carries state is heard by nobody: every node type, each format pair it takes, each preset, given by the
+ * image or chosen at run time. */
 #include "tests/support/engine_rig.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -6,7 +7,10 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-enum { BLOCKS = 24, SWAP_AT = 11 };
+enum { BLOCKS = 24, CHOOSE_AT = 4, SWAP_AT = 11 };
+
+/* What happens at block SWAP_AT. */
+typedef enum what { NOTHING, SWAP_STATE, SWAP_PARAMS, BACK_BY_HAND, THERE_AND_BACK } what_t;
 
 typedef struct shape {
     uint8_t raw, channels;
@@ -90,17 +94,55 @@ static uint32_t build(const tw_node_desc_t *d, const shape_t *in, const shape_t 
     return tw_ib_finish(&ib, img, sizeof img);
 }
 
-static void swap(uint32_t bytes)
+static void swap(uint32_t bytes, tw_carry_t carry)
 {
     tw_fault_t fault;
-    const tw_swap_t how = {.start = true, .carry = TW_CARRY_STATE};
+    const tw_swap_t how = {.start = true, .carry = carry};
     assert_int_equal(tw_engine_prime(rig.engine, img, bytes, false, &fault), TW_OK);
     assert_int_equal(tw_engine_put_swap_to(rig.engine, 0, &how, &fault), TW_OK);
     (void)tw_engine_publish(rig.engine);
 }
 
-/* @return false: the type does not take these formats */
-static bool play_through(uint32_t bytes, bool swaps)
+static void choose(uint32_t preset)
+{
+    assert_int_equal(tw_engine_put_preset(rig.engine, 0, 0, preset), TW_OK);
+    (void)tw_engine_publish(rig.engine);
+}
+
+/* A preset that waits to be confirmed, and goes back before a block was heard of it. */
+static void choose_and_revert(uint32_t preset)
+{
+    assert_int_equal(tw_engine_put_arm(rig.engine, 1), TW_OK);
+    assert_int_equal(tw_engine_put_preset(rig.engine, 0, 0, preset), TW_OK);
+    assert_int_equal(tw_engine_put_armed(rig.engine), TW_OK);
+    assert_int_equal(tw_engine_put_revert(rig.engine, 0, 1), TW_OK);
+    (void)tw_engine_publish(rig.engine);
+}
+
+static void happen(what_t what, uint32_t bytes, uint32_t chosen, uint32_t other)
+{
+    switch (what) {
+    case NOTHING:
+        break;
+    case SWAP_STATE:
+        swap(bytes, TW_CARRY_STATE);
+        break;
+    case SWAP_PARAMS:
+        swap(bytes, TW_CARRY_PARAMS);
+        break;
+    case BACK_BY_HAND:
+        choose(other);
+        choose(chosen);
+        break;
+    case THERE_AND_BACK:
+        choose_and_revert(other);
+        break;
+    }
+}
+
+/* @param chosen  preset from block CHOOSE_AT on, UINT32_MAX the image's
+ * @return false: the type does not take these formats */
+static bool play_through(uint32_t bytes, uint32_t chosen, what_t what, uint32_t other)
 {
     tw_fault_t fault;
     rig_board(&rig);
@@ -119,14 +161,17 @@ static bool play_through(uint32_t bytes, bool swaps)
         rig_close(&rig);
         return false;
     }
-    which = swaps;
+    which = what == SWAP_STATE || what == SWAP_PARAMS || what == THERE_AND_BACK;
     heard[which] = 14695981039346656037u;
     heard_bytes[which] = 0;
     assert_int_equal(tw_engine_put_swap(rig.engine, 0, true), TW_OK);
     (void)tw_engine_publish(rig.engine);
     for (uint32_t i = 0; i < BLOCKS; i++) {
-        if (i == SWAP_AT && swaps) {
-            swap(bytes);
+        if (i == CHOOSE_AT && chosen != UINT32_MAX) {
+            choose(chosen);
+        }
+        if (i == SWAP_AT) {
+            happen(what, bytes, chosen, other);
         }
         rig.us = 1000u * i;
         assert_true(tw_engine_tick(rig.engine));
@@ -142,10 +187,10 @@ static unsigned compare(const tw_node_desc_t *d, const shape_t *in, const shape_
     raw_in = in->raw;
     for (uint32_t preset = 0; preset < 64; preset++) {
         const uint32_t bytes = build(d, in, out, preset);
-        if ((preset != 0 && (d->presets >> preset & 1u) == 0) || !play_through(bytes, false)) {
+        if ((preset != 0 && (d->presets >> preset & 1u) == 0) || !play_through(bytes, UINT32_MAX, NOTHING, 0)) {
             continue;
         }
-        assert_true(play_through(bytes, true));
+        assert_true(play_through(bytes, UINT32_MAX, SWAP_STATE, 0));
         if (heard[0] != heard[1] || heard_bytes[0] != heard_bytes[1]) {
             fail_msg("%s, %s %u to %s %u, preset %u: the swap is heard", d->name, tw_raw_name(in->raw),
                      (unsigned)in->samples, tw_raw_name(out->raw), (unsigned)out->samples, (unsigned)preset);
@@ -174,9 +219,58 @@ static void a_swap_that_carries_state_is_not_heard(void **state)
     }
 }
 
+/* @return presets that change what is heard: to check that something was looked at */
+static unsigned compare_chosen(const tw_node_desc_t *d, const shape_t *in, const shape_t *out)
+{
+    unsigned n = 0;
+    raw_in = in->raw;
+    const uint32_t bytes = build(d, in, out, 0);
+    if (!play_through(bytes, UINT32_MAX, NOTHING, 0)) {
+        return 0;
+    }
+    const uint64_t image_heard = heard[0];
+    for (uint32_t preset = 1; preset < 64; preset++) {
+        if ((d->presets >> preset & 1u) == 0) {
+            continue;
+        }
+        assert_true(play_through(bytes, preset, NOTHING, 0));
+        n += heard[0] != image_heard;
+        assert_true(play_through(bytes, preset, SWAP_PARAMS, 0));
+        if (heard[0] != heard[1] || heard_bytes[0] != heard_bytes[1]) {
+            fail_msg("%s, %s to %s: preset %u, chosen, is not carried", d->name, tw_raw_name(in->raw),
+                     tw_raw_name(out->raw), (unsigned)preset);
+        }
+        assert_true(play_through(bytes, preset, BACK_BY_HAND, 0));
+        assert_true(play_through(bytes, preset, THERE_AND_BACK, 0));
+        if (heard[0] != heard[1] || heard_bytes[0] != heard_bytes[1]) {
+            fail_msg("%s, %s to %s: preset %u, chosen, does not come back", d->name, tw_raw_name(in->raw),
+                     tw_raw_name(out->raw), (unsigned)preset);
+        }
+    }
+    return n;
+}
+
+static void a_preset_chosen_at_run_time_is_carried_and_comes_back(void **state)
+{
+    (void)state;
+    uint32_t n;
+    unsigned heard_of = 0;
+    const tw_node_desc_t *const *all = tw_node_catalogue(&n);
+    for (uint32_t i = 0; i < n; i++) {
+        unsigned runs = 0;
+        for (size_t k = 0; all[i]->presets > 1 && k < TW_COUNT(shapes) * TW_COUNT(shapes); k++) {
+            runs += compare_chosen(all[i], &shapes[k / TW_COUNT(shapes)], &shapes[k % TW_COUNT(shapes)]);
+        }
+        print_message("%s: %u presets heard\n", all[i]->name, runs);
+        heard_of += runs != 0;
+    }
+    assert_true(heard_of >= 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_preset_chosen_at_run_time_is_carried_and_comes_back),
         cmocka_unit_test(a_swap_that_carries_state_is_not_heard),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* The compact core against the large one: the same images give the same bytes, and what it does not know is refused. */
 #include "engine/graph/graph_compact.h"
+#include "engine/graph/twg1_read.h"
 #include "engine/node/kernels.h"
 #include "tests/support/engine_rig.h"
 #include <setjmp.h>
@@ -143,6 +144,35 @@ static void what_the_compact_core_does_not_know_is_refused(void **state)
     }
 }
 
+/* Scratch cleared for each run, a block brought from elsewhere: of node 1, whose first block is word 5. */
+static void memory_made_ready_for_each_call_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t word;
+        unsigned hi, lo;
+        uint32_t value;
+    } rows[] = {{0, TW_N0_CLEAR, 1}, {5, TW_NB_SWAP, TW_NB_IN_OUT}};
+    for (size_t i = 0; i < TW_COUNT(rows); i++) {
+        const uint32_t bytes = chain(1), record = tw_image_node(image, 1);
+        const uint32_t was = tw_img_word(image, record, 6);
+        tw_image_poke(image, record, TW_N0_PARAMS, 0); /* the home stands where they did */
+        tw_image_poke(image, record + 4 * rows[i].word, rows[i].hi, rows[i].lo, rows[i].value);
+        if (rows[i].word != 0) { /* it is at home where it was, and runs behind all else */
+            const uint32_t bank = tw_image_section(image, TW_SEC_BANKS), end = tw_img_word(image, bank, 1);
+            tw_put_le32(image + record + 4 * 8, was);
+            tw_put_le32(image + record + 4 * 6, end + tw_img_word(image, bank, 2));
+            tw_put_le32(image + bank + 8, tw_img_word(image, bank, 2) + 1024);
+        }
+        tw_image_fix(image, bytes);
+        tw_compact_t c;
+        tw_fault_t fault = {0};
+        assert_int_equal(load(&c, bytes, sizeof memory, &fault), TW_E_IMG_MEM_SWAP);
+        assert_int_equal(fault.section, TW_SEC_NODES + 1);
+        assert_int_equal(fault.at, record);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +180,7 @@ int main(void)
         cmocka_unit_test(the_state_block_says_what_goes_on),
         cmocka_unit_test(memory_that_is_short_is_refused_with_the_bytes_missing),
         cmocka_unit_test(what_the_compact_core_does_not_know_is_refused),
+        cmocka_unit_test(memory_made_ready_for_each_call_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -131,7 +131,7 @@ static const struct {
     {"script that is not there", NODE, 0, 1, 18, 12, 3, TW_E_IMG_NODE, 1},
     {"preset that is not there", NODE, 1, 1, 24, 19, 60, TW_E_PARAM_PRESET, 1},
     {"reserved block bits", NODE, 0, BLOCKS, 26, 26, 1, TW_E_IMG_RESERVED, BLOCKS},
-    {"swapped memory", NODE, 0, BLOCKS, 17, 15, 2, TW_E_IMG_MEM_SWAP, BLOCKS},
+    {"swap 4", NODE, 0, BLOCKS, 17, 15, 4, TW_E_IMG_MEM_SWAP, BLOCKS},
     {"copied from the place it is in", NODE, 0, BLOCKS, 17, 15, 1, TW_E_IMG_MEM, BLOCKS},
     {"home of a block that is no copy", NODE, 0, BLOCKS, 25, 18, 1, TW_E_IMG_RESERVED, BLOCKS},
     {"block in no bank", NODE, 0, BLOCKS, 7, 0, 3, TW_E_IMG_MEM, BLOCKS},
