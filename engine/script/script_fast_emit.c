@@ -109,6 +109,47 @@ static void resolve_jumps(maker_t *m)
     }
 }
 
+/* ---- pairs ---- */
+
+enum { CHAIN_N, CHAIN_A, CHAIN_B, CHAIN_P };
+
+static bool is_chained(unsigned chain, const tw_uop_t *one, const tw_uop_t *two)
+{
+    return chain == CHAIN_N || (chain == CHAIN_P   ? two->b == one->b
+                                : chain == CHAIN_A ? two->a == one->d
+                                                   : two->b == one->d);
+}
+
+static const struct {
+    uint16_t first, second, both;
+    uint8_t chain;
+} pairs[] = {
+#define TW_PAIR(FIRST, SECOND, CHAIN) {TW_U_##FIRST, TW_U_##SECOND, TW_U_P_##FIRST##_##SECOND, CHAIN_##CHAIN},
+#include "engine/script/script_fast_pairs.def"
+};
+
+static unsigned pair_of(const tw_uop_t *u)
+{
+    for (unsigned i = 0; i < TW_COUNT(pairs); i++) {
+        if (pairs[i].first == u[0].op && pairs[i].second == u[1].op && is_chained(pairs[i].chain, &u[0], &u[1])) {
+            return pairs[i].both;
+        }
+    }
+    return 0;
+}
+
+/* Jumps land behind a CHARGE, never between the two. */
+static void join_pairs(maker_t *m)
+{
+    for (uint32_t i = 0; i + 1 < m->n_uops; i++) {
+        const unsigned both = pair_of(&m->uops[i]);
+        if (both != 0) {
+            m->uops[i].op = (uint16_t)both;
+            i++;
+        }
+    }
+}
+
 /* ---- types ---- */
 
 static kind_t kind_of(unsigned t)
@@ -1419,6 +1460,7 @@ const void *tw_script_translate(const tw_script_t *s, void *mem, uint32_t bytes)
     make(&m);
     flush(&m);
     resolve_jumps(&m);
+    join_pairs(&m);
     tw_fast_t *const fast = mem;
     *fast = (tw_fast_t){m.uops, m.info, m.heads, m.map, s->code_bytes};
     return fast;

@@ -216,11 +216,6 @@ static bool store_any(tw_script_ctx_t *c, const tw_uop_t *u, tw_sptr_t *p)
     return true;
 }
 
-static float get_f32(const uint8_t *at)
-{
-    return tw_get_f32(at);
-}
-
 /* A NaN has one image. */
 static void put_f32(uint8_t *at, float s)
 {
@@ -361,6 +356,72 @@ static void put_f64(uint8_t *at, tw_sval_t v)
         DONE                                           \
     }
 
+#define AROUND                 \
+    if (lc != 1) {             \
+        if (left + u->n < 0) { \
+            goto leave;        \
+        }                      \
+        lc--;                  \
+        left += u->n;          \
+        u += u->to;            \
+        NEXT;                  \
+    }                          \
+    lc = 0;                    \
+    DONE
+
+/* Pairs. What the second takes from the first (r) does not go through memory: that is most of what they gain. */
+#define U64(r) ((uint64_t)(r))
+#define HELD_i int64_t
+#define HELD_u uint64_t
+#define HELD_s float
+#define CHAINED(FIRST, SECOND, member, one, two) \
+    CASE(P_##FIRST##_##SECOND)                   \
+    {                                            \
+        const HELD_##member r = one;             \
+        D.member = r;                            \
+        u++;                                     \
+        D.member = two;                          \
+        DONE                                     \
+    }
+#define CHAINED_LOAD(TYPE, SECOND, log2, member, get, two) \
+    CASE(P_LD_##TYPE##_##SECOND)                           \
+    {                                                      \
+        tw_sptr_t *const p = POINTER(u->b);                \
+        const uint8_t *const at = element(p, log2);        \
+        if (at == NULL) {                                  \
+            goto leave;                                    \
+        }                                                  \
+        const HELD_##member r = get;                       \
+        D.member = r;                                      \
+        p->offset += (uint32_t)u->n;                       \
+        u++;                                               \
+        D.member = two;                                    \
+        DONE                                               \
+    }
+#define PLACED_LOAD(TYPE, log2, member, get)               \
+    CASE(P_PBASE_LD_##TYPE)                                \
+    {                                                      \
+        tw_sptr_t *const p = POINTER(u->b);                \
+        const uint32_t offset = U32(A.u);                  \
+        const uint64_t first = (uint64_t)offset << (log2); \
+        p->offset = offset;                                \
+        u++;                                               \
+        if (first + (1u << (log2)) > p->size) {            \
+            goto leave;                                    \
+        }                                                  \
+        const uint8_t *const at = p->base + first;         \
+        D.member = get;                                    \
+        p->offset = offset + (uint32_t)u->n;               \
+        DONE                                               \
+    }
+#define LOOPED(NAME, action) \
+    CASE(P_##NAME##_BANZ)    \
+    {                        \
+        action;              \
+        u++;                 \
+        AROUND               \
+    }
+
 void tw_fast_run(tw_script_ctx_t *c)
 {
 #if THREADED
@@ -404,21 +465,7 @@ void tw_fast_run(tw_script_ctx_t *c)
         }
         DONE
     }
-    CASE(BANZ)
-    {
-        if (lc != 1) {
-            if (left + u->n < 0) {
-                goto leave;
-            }
-            lc--;
-            left += u->n;
-            u += u->to;
-            NEXT;
-        }
-        lc = 0;
-        DONE
-    }
-    CASE(CALL)
+    CASE(BANZ){AROUND} CASE(CALL)
     {
         if (u->e != 0 && !t) {
             DONE
@@ -571,7 +618,7 @@ void tw_fast_run(tw_script_ctx_t *c)
     LOADED(I32, 2, i, I32(tw_get_le32(at)))
     LOADED(U32, 2, i, tw_get_le32(at))
     LOADED(64, 3, u, tw_get_le64(at))
-    LOADED(F32, 2, s, get_f32(at))
+    LOADED(F32, 2, s, tw_get_f32(at))
     CASE(LD_ANY)
     {
         if (!load_any(c, u, POINTER(u->b))) {
@@ -628,6 +675,75 @@ void tw_fast_run(tw_script_ctx_t *c)
     SIMPLE(ANY_CAST, set(c, u->d, tw_sv_from_bits(u->e, tw_sv_bits(value(c, u->a)))))
     SIMPLE(ANY_WRAP, set(c, u->d, tw_sv_wrap(u->n != 0, value(c, u->a), value(c, u->b), value(c, u->e), &c->errors)))
     SIMPLE(ANY_LERP, set(c, u->d, tw_sv_lerp(value(c, u->a), value(c, u->b), value(c, u->e), &c->errors)))
+
+    CHAINED(MUL_I32_K, ADD_I32, i, I32(A.u * u->u), I32(A.u + U64(r)))
+    CHAINED(MUL_F32_K, ADD_F32, s, A.s * u->s, A.s + r)
+    CHAINED(MUL_I32, ADD_I32, i, I32(A.u * B.u), I32(A.u + U64(r)))
+    CHAINED(MUL_F32, ADD_F32, s, A.s * B.s, A.s + r)
+    CHAINED(MUL_I32_K, ASR_SGN, i, I32(A.u * u->u), r >> u->n)
+    CHAINED(MUL_I32, ASR_SGN, i, I32(A.u * B.u), r >> u->n)
+    CHAINED(SUB_F32, MUL_F32_K, s, A.s - B.s, r * u->s)
+    CHAINED(SUB_F32, MUL_F32, s, A.s - B.s, r * B.s)
+    CHAINED(ADD_F32, ADD_F32, s, A.s + B.s, r + B.s)
+    CHAINED(ADD_F32, MIN_F32_K, s, A.s + B.s, u->s < r ? u->s : r)
+    CHAINED(MIN_F32_K, MAX_F32_K, s, u->s < A.s ? u->s : A.s, u->s > r ? u->s : r)
+    CHAINED(MIN_INT_K, MAX_INT_K, i, u->i < A.i ? u->i : A.i, u->i > r ? u->i : r)
+    CHAINED(ADD_I32_K, MIN_INT, i, I32(A.u + u->u), B.i < r ? B.i : r)
+    CHAINED(XOR_U32, AND_U32_K, u, U32(A.u ^ B.u), U32(r & u->u))
+    CHAINED(XOR_U32, AND_U32, u, U32(A.u ^ B.u), U32(A.u & r))
+    CHAINED(AND_U32, XOR_U32_K, u, U32(A.u & B.u), U32(r ^ u->u))
+    CHAINED(AND_U32, XOR_U32, u, U32(A.u & B.u), U32(r ^ B.u))
+    CHAINED(AND_U32, AND_U32, u, U32(A.u & B.u), U32(r & B.u))
+    CHAINED(SHR_UNS, XOR_U32, u, A.u >> u->n, U32(r ^ B.u))
+    CHAINED_LOAD(I16, ADD_I32, 1, i, (int16_t)tw_get_le16(at), I32(A.u + U64(r)))
+    CHAINED_LOAD(I16, SUB_I32, 1, i, (int16_t)tw_get_le16(at), I32(A.u - U64(r)))
+    CHAINED_LOAD(F32, ADD_F32, 2, s, tw_get_f32(at), A.s + r)
+    CHAINED_LOAD(F32, SUB_F32, 2, s, tw_get_f32(at), r - B.s)
+    CHAINED_LOAD(U8, XOR_U32, 0, u, at[0], U32(A.u ^ r))
+    CHAINED_LOAD(U32, XOR_U32, 2, u, tw_get_le32(at), U32(r ^ B.u))
+    CHAINED_LOAD(I16, MUL_I32_K, 1, i, (int16_t)tw_get_le16(at), I32(U64(r) * u->u))
+    CHAINED_LOAD(I16, MUL_I32, 1, i, (int16_t)tw_get_le16(at), I32(U64(r) * B.u))
+    CASE(P_ASR_SGN_ST_S16)
+    {
+        const int64_t r = A.i >> u->n;
+        D.i = r;
+        u++;
+        tw_sptr_t *const p = POINTER(u->b);
+        uint8_t *const at = element_to_write(p, 1);
+        if (at == NULL) {
+            goto leave;
+        }
+        tw_put_le16(at, (uint16_t)clamp(r, u->lo, u->hi));
+        p->offset += (uint32_t)u->n;
+        DONE
+    }
+    PLACED_LOAD(I16, 1, i, (int16_t)tw_get_le16(at))
+    PLACED_LOAD(U32, 2, i, tw_get_le32(at))
+    PLACED_LOAD(F32, 2, s, tw_get_f32(at))
+    CASE(P_MOV_MOV)
+    {
+        D = A;
+        u++;
+        D = A;
+        DONE
+    }
+    LOOPED(MOV, D = A)
+    LOOPED(ADD_I32, D.i = I32(A.u + B.u))
+    LOOPED(ADD_F32, D.s = A.s + B.s)
+    LOOPED(OR_U32, D.u = U32(A.u | B.u))
+    LOOPED(XOR_U32, D.u = U32(A.u ^ B.u))
+    CASE(P_ST_S16_BANZ)
+    {
+        tw_sptr_t *const p = POINTER(u->b);
+        uint8_t *const at = element_to_write(p, 1);
+        if (at == NULL) {
+            goto leave;
+        }
+        tw_put_le16(at, (uint16_t)clamp(A.i, u->lo, u->hi));
+        p->offset += (uint32_t)u->n;
+        u++;
+        AROUND
+    }
 
 give_back:
     if (c->depth == 0) {
