@@ -436,7 +436,7 @@ static bool binary_with(maker_t *m, const tw_sinsn_t *in, const operand_t *x, co
         return true;
     }
     if (y->is == SLOT) {
-        emit(m, (tw_uop_t){.op = TW_U_ANY_BINARY, .d = d->slot, .a = x->slot, .b = y->slot, .n = in->key});
+        emit(m, (tw_uop_t){.op = TW_U_ANY_BINARY, .d = d->slot, .a = x->slot, .b = y->slot, .n = TW_ALU_OF(in->key)});
         return true;
     }
     return false;
@@ -475,7 +475,7 @@ static bool add_constant(maker_t *m, unsigned code, int k)
         u.d = d.slot;
         emit_on(m, u);
     } else {
-        emit(m, (tw_uop_t){.op = TW_U_ANY_ADDK, .d = d.slot, .a = x.slot, .n = (int16_t)k});
+        emit(m, (tw_uop_t){.op = TW_U_ANY_SMALL, .d = d.slot, .a = x.slot, .n = TW_ALU_ADD, .i = k});
     }
     return true;
 }
@@ -516,7 +516,7 @@ static bool unary(maker_t *m, const tw_sinsn_t *in)
     const bool same = fits(y.t, t);
     const unsigned op = same || is_integer(y.t) ? unary_op(in->key, t, same) : 0;
     if (op == 0) {
-        emit(m, (tw_uop_t){.op = TW_U_ANY_UNARY, .d = d.slot, .a = y.slot, .b = pushes, .n = in->key});
+        emit(m, (tw_uop_t){.op = TW_U_ANY_UNARY, .d = d.slot, .a = y.slot, .b = pushes, .n = TW_ALU_OF(in->key)});
         return true;
     }
     tw_uop_t u = {.op = (uint16_t)op, .d = d.slot, .a = y.slot};
@@ -746,8 +746,9 @@ static bool change_bits(maker_t *m, const tw_sinsn_t *in)
     tw_uop_t u = {.d = d.slot, .a = x.slot, .n = (int16_t)n};
     const unsigned op = x.t == TW_FAST_ANY ? 0 : bit_op(in->key, x.t, n);
     if (op == 0) {
-        u.op = TW_U_ANY_BITOP;
-        u.e = in->key;
+        u.op = TW_U_ANY_SMALL;
+        u.n = TW_ALU_OF(in->key);
+        u.i = (int64_t)n;
         emit(m, u);
         return true;
     }
@@ -807,10 +808,11 @@ static bool blend(maker_t *m, const tw_sinsn_t *in)
     tw_sv_t modulus;
     if (in->key == TW_SOP_LERP) {
         const bool typed = x.t == TW_T_FP32 && y.t == TW_T_FP32 && k.t == TW_T_FP32 && k.is == SLOT;
-        u.op = typed ? TW_U_LERP_F32 : TW_U_ANY_LERP;
+        u.op = typed ? TW_U_LERP_F32 : TW_U_ANY_BLEND;
+        u.n = TW_ALU_LERP;
     } else if (!is_int(x.t) || !fits(y.t, x.t) || (k.is == SLOT && !fits(k.t, x.t))) {
-        u.op = TW_U_ANY_WRAP;
-        u.n = minus;
+        u.op = TW_U_ANY_BLEND;
+        u.n = minus ? TW_ALU_SUBM : TW_ALU_ADDM;
     } else if (k.is == SLOT) {
         u.op = minus ? TW_U_SUBM_INT : TW_U_ADDM_INT;
     } else if (constant_as(&k, x.t, &modulus)) {
@@ -821,7 +823,7 @@ static bool blend(maker_t *m, const tw_sinsn_t *in)
         return false;
     }
     emit(m, u);
-    if (u.op != TW_U_ANY_WRAP && u.op != TW_U_ANY_LERP) {
+    if (u.op != TW_U_ANY_BLEND) {
         set_type(m, &d, x.t);
     }
     return true;

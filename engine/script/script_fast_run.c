@@ -14,7 +14,10 @@
 #define THREADED 0
 #endif
 
-static const uint8_t log2_bytes[16] = {0, 0, 1, 1, 2, 2, 2, 3, 3, 0, 0, 1, 2, 3, 3, 0};
+static unsigned log2_bytes(unsigned t)
+{
+    return tw_stype_kind[t & 15] & TW_SK_LOG2;
+}
 
 static bool types_known(const tw_script_ctx_t *c, const tw_fast_head_t *h)
 {
@@ -134,31 +137,58 @@ static bool condition(unsigned key, int order)
 
 /* ---- operations by type at run time: as in script_vm.c ---- */
 
-static void any_unary(tw_script_ctx_t *c, const tw_uop_t *u)
+static void any_binary(tw_script_ctx_t *c, const tw_uop_t *u)
 {
-    const tw_sv_t y = value(c, u->a);
-    const unsigned t = u->b != 0 ? y.t : c->t[u->d];
-    if (u->n == TW_SOP_NORM) {
-        const tw_sv_t r = tw_sv_unary(TW_SOP_NORM, y);
-        set(c, u->d, u->b != 0 ? r : tw_sv_convert(r, t, &c->errors));
-        return;
+    tw_sv_t a = value(c, u->a);
+    tw_sv_t b = value(c, u->b);
+    if (u->n != TW_ALU_ASHFT) {
+        tw_sv_become(&b, a.t, &c->errors);
     }
-    set(c, u->d, tw_sv_unary((unsigned)u->n, tw_sv_convert(y, t, &c->errors)));
+    tw_sv_alu((unsigned)u->n, &a, &b, NULL, &c->errors);
+    set(c, u->d, a);
 }
 
-static void any_addk(tw_script_ctx_t *c, const tw_uop_t *u)
+static void any_unary(tw_script_ctx_t *c, const tw_uop_t *u)
 {
-    const tw_sv_t a = value(c, u->a);
-    if (tw_stype_is_float(a.t)) {
-        set(c, u->d, tw_sv_binary(TW_SOP_ADD, a, (tw_sv_t){.v.i = u->n, .t = TW_T_I64}, &c->errors));
-    } else {
-        set(c, u->d, tw_sv_int(a.t, (int64_t)(a.v.u + (uint64_t)(int64_t)u->n)));
+    tw_sv_t b = value(c, u->a);
+    const unsigned t = u->b != 0 ? b.t : c->t[u->d];
+    tw_sv_t a = {.t = (uint8_t)t};
+    if (u->n != TW_ALU_NORM) {
+        tw_sv_become(&b, t, &c->errors);
     }
+    tw_sv_alu((unsigned)u->n, &a, &b, NULL, &c->errors);
+    if (u->b == 0) {
+        tw_sv_become(&a, t, &c->errors);
+    }
+    set(c, u->d, a);
+}
+
+/* Of three operands. */
+static void any_blend(tw_script_ctx_t *c, const tw_uop_t *u)
+{
+    tw_sv_t a = value(c, u->a);
+    tw_sv_t b = value(c, u->b);
+    tw_sv_t k = value(c, u->e);
+    tw_sv_become(&b, a.t, &c->errors);
+    tw_sv_alu((unsigned)u->n, &a, &b, &k, &c->errors);
+    set(c, u->d, a);
+}
+
+/* With a small number: a float takes its value, an integer is added to before it is fitted. */
+static void any_small(tw_script_ctx_t *c, const tw_uop_t *u)
+{
+    tw_sv_t a = value(c, u->a);
+    tw_sv_t b = {.v.i = u->i, .t = TW_T_I32};
+    if (u->n == TW_ALU_ADD && tw_stype_is_float(a.t)) {
+        tw_sv_become(&b, a.t, &c->errors);
+    }
+    tw_sv_alu((unsigned)u->n, &a, &b, NULL, &c->errors);
+    set(c, u->d, a);
 }
 
 static uint32_t element_count(const tw_sptr_t *p)
 {
-    return p->size >> log2_bytes[p->type & 15];
+    return p->size >> log2_bytes(p->type);
 }
 
 static void wrap_pointer(tw_sptr_t *p, bool minus, int32_t by)
@@ -189,7 +219,7 @@ static inline uint8_t *element_to_write(const tw_sptr_t *p, unsigned log2)
 
 static bool load_any(tw_script_ctx_t *c, const tw_uop_t *u, tw_sptr_t *p)
 {
-    const uint8_t *const at = element(p, log2_bytes[p->type & 15]);
+    const uint8_t *const at = element(p, log2_bytes(p->type));
     uint64_t bits = 0;
     if (at == NULL) {
         return false;
@@ -204,7 +234,7 @@ static bool load_any(tw_script_ctx_t *c, const tw_uop_t *u, tw_sptr_t *p)
 
 static bool store_any(tw_script_ctx_t *c, const tw_uop_t *u, tw_sptr_t *p)
 {
-    uint8_t *const at = element_to_write(p, log2_bytes[p->type & 15]);
+    uint8_t *const at = element_to_write(p, log2_bytes(p->type));
     if (at == NULL) {
         return false;
     }
@@ -663,18 +693,16 @@ void tw_fast_run(tw_script_ctx_t *c)
         DONE
     }
 
-    SIMPLE(ANY_BINARY, set(c, u->d, tw_sv_binary((unsigned)u->n, value(c, u->a), value(c, u->b), &c->errors)))
+    SIMPLE(ANY_BINARY, any_binary(c, u))
     SIMPLE(ANY_UNARY, any_unary(c, u))
-    SIMPLE(ANY_BITOP, set(c, u->d, tw_sv_bitop(u->e, value(c, u->a), (unsigned)u->n)))
-    SIMPLE(ANY_ADDK, any_addk(c, u))
+    SIMPLE(ANY_BLEND, any_blend(c, u))
+    SIMPLE(ANY_SMALL, any_small(c, u))
     SIMPLE(ANY_COMPARE, t = condition((unsigned)u->n, tw_sv_compare(value(c, u->a), value(c, u->b))))
     SIMPLE(ANY_COMPARE_K,
-           t = condition((unsigned)u->n, tw_sv_compare(value(c, u->a), (tw_sv_t){.v.i = u->i, .t = TW_T_I64})))
+           t = condition((unsigned)u->n, tw_sv_compare(value(c, u->a), (tw_sv_t){.v.i = u->i, .t = TW_T_I32})))
     SIMPLE(ANY_COPY, set(c, u->d, tw_sv_convert(value(c, u->a), c->t[u->d], &c->errors)))
     SIMPLE(ANY_CONV, set(c, u->d, tw_sv_convert(value(c, u->a), u->e, &c->errors)))
     SIMPLE(ANY_CAST, set(c, u->d, tw_sv_from_bits(u->e, tw_sv_bits(value(c, u->a)))))
-    SIMPLE(ANY_WRAP, set(c, u->d, tw_sv_wrap(u->n != 0, value(c, u->a), value(c, u->b), value(c, u->e), &c->errors)))
-    SIMPLE(ANY_LERP, set(c, u->d, tw_sv_lerp(value(c, u->a), value(c, u->b), value(c, u->e), &c->errors)))
 
     CHAINED(MUL_I32_K, ADD_I32, i, I32(A.u * u->u), I32(A.u + U64(r)))
     CHAINED(MUL_F32_K, ADD_F32, s, A.s * u->s, A.s + r)

@@ -41,7 +41,7 @@ static uint32_t on_call(void *c, uint32_t k, tw_script_ctx_t *s)
     if (rude && asked % 2 != 0) { /* what no host of ours does */
         tw_script_set_int(s, 2, TW_T_FP64, asked);
         s->p[1].type = TW_T_U8;
-        s->p[0] = (tw_sptr_t){.size = 16, .space = 1};
+        s->p[0] = (tw_sptr_t){.type = TW_T_I16};
     }
     return asked % 3 == 0;
 }
