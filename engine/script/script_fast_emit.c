@@ -495,6 +495,7 @@ static unsigned unary_op(unsigned key, unsigned t, bool same)
     case TW_SOP_ABS:
         return !same           ? 0u
                : kind == K_I32 ? TW_U_ABS_I32
+               : kind == K_SAT ? TW_U_ABS_SAT
                : kind == K_F32 ? TW_U_ABS_F32
                : kind == K_F64 ? (unsigned)TW_U_ABS_F64
                                : 0u;
@@ -520,7 +521,7 @@ static bool unary(maker_t *m, const tw_sinsn_t *in)
         return true;
     }
     tw_uop_t u = {.op = (uint16_t)op, .d = d.slot, .a = y.slot};
-    if (op == TW_U_RSB_SAT_K) {
+    if (op == TW_U_RSB_SAT_K || op == TW_U_ABS_SAT) {
         u.lo = low_of(t);
         u.hi = high_of(t);
     } else if (in->key == TW_SOP_NOT) {
