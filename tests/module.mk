@@ -146,7 +146,11 @@ soak-mp: ## eight threads on one graph for MP_RUNS node runs, against one thread
 	@TW_MP_RUNS=$(MP_RUNS) build/host/tests/test_graph_mp
 	@TW_MP_RUNS=$(MP_RUNS) build/tsan/tests/test_graph_mp
 
-PROGRAMS += bench_rpc bench_compile bench_engine bench_kernels bench_client
+PROGRAMS += bench_rpc bench_compile bench_engine bench_kernels bench_client bench_script
+bench_script.src := tests/bench/bench_script.c
+bench_script.flags := -isystem /usr/include/lua5.4
+bench_script.libs := scriptasm engine base hosted
+bench_script.ld := -llua5.4
 bench_client.src := tests/bench/bench_client.c
 bench_client.libs := support engine dsp speexdsp kissfft base hosted
 bench_kernels.src := tests/bench/bench_kernels.c
@@ -161,6 +165,6 @@ bench_engine.libs := graphc scriptasm board engine base hosted
 bench_engine.ld := -lmbedcrypto
 bench: ## ratios against named peers: make bench [ONLY=rpc_setparam]; also in build/bench.json
 	@tools/setup.sh bench
-	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS) bench_rpc bench_compile bench_engine bench_kernels bench_client)
+	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS) bench_rpc bench_compile bench_engine bench_kernels bench_client bench_script)
 	@$(if $(filter kernels,$(ONLY)),,$(PYTHON) tests/bench/run_bench.py $(if $(ONLY),--only $(ONLY)))
 	@$(if $(filter-out kernels,$(ONLY)),,build/host/bench_kernels)

@@ -296,6 +296,8 @@ bool mp_run_again(tw_graph_t *g, uint32_t pos);
 /* graph_script.c */
 /** `code` runs from the next call on; code and literals must stay where they are. */
 void script_install(tw_graph_script_t *s, const tw_script_t *code);
+/** Room for the fast machine, if it is there without want elsewhere; scripts run without, too. */
+void script_speed_up(tw_graph_t *g, tw_arena_t *arena);
 void script_init(tw_graph_t *g);
 /** A script failed: it is disabled, counted and told about. */
 void script_isolate(tw_graph_t *g, uint32_t script, tw_err_t err, uint32_t pc);
