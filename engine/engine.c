@@ -152,9 +152,9 @@ static tw_err_t share(tw_engine_t *e, slot_t *s, tw_arena_t *arena, tw_fault_t *
     return err;
 }
 
-static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t bytes, bool in_place, tw_fault_t *fault)
+static tw_err_t build(tw_engine_t *e, slot_t *s, tw_arena_t arena, const uint8_t *image, uint32_t bytes, bool in_place,
+                      tw_fault_t *fault)
 {
-    tw_arena_t arena = {.base = s->mem, .size = e->cfg.graph_bytes};
     TW_TRY(tw_graph_check(image, bytes, e->cfg.board, &arena, fault));
     tw_graph_image_t parts;
     TW_TRY(tw_graph_place(image, bytes, in_place, &arena, &parts, fault));
@@ -206,7 +206,32 @@ static tw_err_t spare_is_free(tw_engine_t *e)
     return tw_bits(where, WHERE_FADING) != 0 ? TW_E_BUSY : TW_OK;
 }
 
-tw_err_t tw_engine_prime(tw_engine_t *e, const uint8_t *image, uint32_t bytes, bool in_place, tw_fault_t *fault)
+/* Bad input changes nothing: while the slot holds a graph to go back to, the new one is built behind that first. What
+ * is refused there leaves both; what is not is then built in its place, where there is more room. */
+static tw_err_t try_beside(tw_engine_t *e, const slot_t *kept, const uint8_t *image, uint32_t bytes, bool in_place,
+                           const tw_swap_t *how, tw_fault_t *fault)
+{
+    uint32_t blocks;
+    tw_arena_t arena = kept->rest;
+    slot_t *trial = tw_arena_take(&arena, sizeof *trial, _Alignof(slot_t));
+    *fault = (tw_fault_t){.err = TW_E_NOMEM, .at = (uint32_t)sizeof *trial};
+    tw_err_t err = TW_E_NOMEM;
+    if (trial != NULL) {
+        *trial = (slot_t){0};
+        err = build(e, trial, arena, image, bytes, in_place, fault);
+    }
+    if (err == TW_OK) {
+        err = swap_plan(e, trial, how, &blocks, fault);
+        tw_graph_stop(&trial->graph);
+    }
+    if (err == TW_E_NOMEM) {
+        *fault = (tw_fault_t){.err = TW_E_KEPT_ROOM, .at = fault->section == 0 ? fault->at : 0};
+    }
+    return err == TW_OK ? TW_OK : fault->err;
+}
+
+tw_err_t tw_engine_prime_for(tw_engine_t *e, const uint8_t *image, uint32_t bytes, bool in_place, const tw_swap_t *how,
+                             tw_fault_t *fault)
 {
     engine_sync(e);
     *fault = (tw_fault_t){.err = spare_is_free(e)};
@@ -214,9 +239,13 @@ tw_err_t tw_engine_prime(tw_engine_t *e, const uint8_t *image, uint32_t bytes, b
     tw_engine_unprime(e);
     const int spare = e->c.view == 0 ? 1 : 0;
     slot_t *s = &e->slots[spare];
+    if (engine_kept(e) == spare) {
+        TW_TRY(try_beside(e, s, image, bytes, in_place, how, fault));
+    }
     leave_slot(s);
     e->c.kept_gone = true;
-    const tw_err_t err = build(e, s, image, bytes, in_place, fault);
+    const tw_arena_t all = {.base = s->mem, .size = e->cfg.graph_bytes};
+    const tw_err_t err = build(e, s, all, image, bytes, in_place, fault);
     if (err == TW_OK) {
         s->live = true;
         s->image = ++e->c.images;
@@ -227,6 +256,12 @@ tw_err_t tw_engine_prime(tw_engine_t *e, const uint8_t *image, uint32_t bytes, b
         }
     }
     return err;
+}
+
+tw_err_t tw_engine_prime(tw_engine_t *e, const uint8_t *image, uint32_t bytes, bool in_place, tw_fault_t *fault)
+{
+    static const tw_swap_t at_once;
+    return tw_engine_prime_for(e, image, bytes, in_place, &at_once, fault);
 }
 
 void tw_engine_unprime(tw_engine_t *e)

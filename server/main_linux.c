@@ -172,7 +172,8 @@ static bool open_engine(daemon_t *d)
                                  .reply_bytes = MB,
                                  .graph_bytes = GRAPH_BYTES,
                                  .shadow_bytes = 4 * MB,
-                                 .threads = d->opt.threads};
+                                 .threads = d->opt.threads,
+                                 .trace_bytes = MB};
     const size_t need = tw_engine_need(&cfg);
     d->engine_memory = take_memory(need);
     const tw_err_t err =
@@ -237,6 +238,7 @@ static bool open_server(daemon_t *d)
         .max_subs = 64,
         .max_probes = 16,
         .capture_bytes = MB,
+        .trace_lines = 4096,
         .txn_bytes = MB,
         .resume_ms = 30000,
         .key = keyed ? d->key.bytes : NULL,
@@ -247,6 +249,7 @@ static bool open_server(daemon_t *d)
         .log_ctx = d,
         .use_case = on_use_case,
         .use_case_ctx = d,
+        .record = &d->recording.calls,
     };
     const size_t need = tw_server_need(&cfg);
     d->server_memory = take_memory(need);
@@ -304,8 +307,9 @@ static bool open_graph(daemon_t *d)
 static bool open_recording(daemon_t *d)
 {
     char why[160];
-    const bool ok = d->opt.record == NULL || record_start(&d->recording, d->engine, tw_board_linux_board(d->board),
-                                                          GRAPH_BYTES, d->opt.record, d->opt.record_outputs, why);
+    record_open(&d->recording, d->engine, tw_board_linux_board(d->board), GRAPH_BYTES, d->opt.record_dir);
+    const bool ok =
+        d->opt.record == NULL || record_start(&d->recording, d->opt.record, d->opt.record_outputs, false, why);
     if (!ok) {
         log_text(TW_LOG_ERROR, "--record: %s", why);
     }
@@ -409,6 +413,7 @@ static int64_t keep_house(daemon_t *d, int64_t now_ns)
     const uint32_t board_us = tw_board_linux_service(d->board);
     const uint32_t server_us = tw_server_poll(d->server);
     report_late(d, now_ns);
+    record_service(&d->recording);
     return now_ns + 1000 * (int64_t)min3(board_us, server_us, MAX_WAIT_US);
 }
 

@@ -224,12 +224,13 @@ typedef struct tw_graph_io {
     uint32_t arc_index;
     uint32_t frame; /* [bytes] on the IO's side of the arc */
     bool tx, rated;
-    bool copy;           /* of set0copy1 */
-    bool halted;         /* a script has stopped it */
-    uint8_t ask;         /* of scripts, behind the block: TW_IO_ASK_* */
-    uint32_t asked[3];   /* settings */
-    double step, period; /* due when the phase, stepped each block, reaches the period */
-    double phase;
+    bool copy;             /* of set0copy1 */
+    bool halted;           /* a script has stopped it */
+    uint8_t ask;           /* of scripts, behind the block: TW_IO_ASK_* */
+    uint32_t asked[3];     /* settings */
+    uint64_t step, period; /* of a block and of a frame, in one unit; due when the phase, stepped each block, reaches
+                              the period. img_periods() */
+    uint64_t phase;
     tw_gauge_t settings[3];
     /* time stamps in front of frames */
     uint8_t ts, ts_size;

@@ -144,14 +144,18 @@ void flow_ios_in(tw_graph_t *g)
 {
     for (uint32_t i = 0; i < g->n_ios; i++) {
         tw_graph_io_t *io = &g->ios[i];
+        if (io->driver != NULL && !io->halted) {
+            driver_in(g, io);
+            continue;
+        }
         io->phase += io->step;
         if (io->halted) {
             io->phase = io->phase < io->period ? io->phase : io->period; /* what passed meanwhile is gone */
-        } else if (io->driver != NULL) {
-            driver_in(g, io);
-        } else if (io->tx) {
+            continue;
+        }
+        if (io->tx) {
             /* what was not used stays, as far as two frames: output may come late and in pairs */
-            const double most = io->step + 2 * io->period;
+            const uint64_t most = io->step + 2 * io->period;
             io->phase = io->phase < most ? io->phase : most;
         } else if (!io->rated) {
             asynchronous_in(g, io);

@@ -265,8 +265,7 @@ static const tw_format_t *shortest(const tw_graph_t *g, bool tx)
     return best;
 }
 
-/* An IO is due when its phase, stepped by each block, reaches its period. Both are cross products
- * of samples and rates, so for integral rates the doubles are exact and nothing ever drifts. */
+/* Due in the first block, with all frames a block holds. */
 static void set_periods(tw_graph_t *g)
 {
     const tw_format_t *rx = shortest(g, false), *block = rx != NULL ? rx : shortest(g, true);
@@ -275,11 +274,9 @@ static void set_periods(tw_graph_t *g)
         const tw_format_t *f = io_format(g, i);
         g->ios[i].rated = g->ios[i].rated && block != NULL;
         if (g->ios[i].rated) {
-            g->ios[i].step = (double)block->samples * (double)f->rate_hz;
-            g->ios[i].period = (double)block->rate_hz * f->samples;
-            /* due in the first block, with all frames a block holds */
-            const double first = g->ios[i].period - g->ios[i].step;
-            g->ios[i].phase = first > 0 ? first : 0;
+            img_periods(block, f, &g->ios[i].step, &g->ios[i].period);
+            const uint64_t step = g->ios[i].step, period = g->ios[i].period;
+            g->ios[i].phase = period > step ? period - step : 0;
         }
     }
 }
@@ -524,7 +521,7 @@ static void boot_params(tw_graph_t *g, tw_graph_node_t *n, const tw_img_node_par
 }
 
 /* Grants are in the order of the nodes. */
-static uint32_t first_grant(const tw_graph_t *g, uint32_t node)
+uint32_t first_grant(const tw_graph_t *g, uint32_t node)
 {
     uint32_t low = 0, high = g->n_grants;
     while (low < high) {
