@@ -19,8 +19,7 @@ static const tw_board_gpio_t *port_of(tw_call_t *c, uint32_t port)
 
 static void fill(const tw_board_gpio_t *g, uint32_t levels, uint64_t t_us, tunewire_v1_GpioState *m)
 {
-    *m = (tunewire_v1_GpioState){
-        .value = levels & g->pins, .direction = g->outputs(g->ctx) & g->pins, .t_us = t_us};
+    *m = (tunewire_v1_GpioState){.value = levels & g->pins, .direction = g->outputs(g->ctx) & g->pins, .t_us = t_us};
 }
 
 static void answer(tw_call_t *c, const tw_board_gpio_t *g)

@@ -24,7 +24,7 @@ typedef struct options {
     const char *state;      /* NULL: nothing is kept */
     uint32_t gpio_scripts;
     bool gpio_scripts_set;
-    const char *gpio_log, *gpio_chip; /* NULL: none */
+    const char *gpio_log, *gpio_chip;         /* NULL: none */
     const char *use_cases[OPTIONS_USE_CASES]; /* images, NULL none */
 } options_t;
 

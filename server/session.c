@@ -110,7 +110,8 @@ static void fill_hello(const tw_peer_t *p, tunewire_v1_HelloRep *rep)
     rep->minor = MINOR;
     rep->max_frame = p->conn.max_frame;
     rep->window = p->conn.window;
-    rep->features = FEATURES | (tw_auth_needed(s) ? FEATURE_AUTH : 0) | (tw_engine_gpio(s->e) != NULL ? FEATURE_GPIO : 0);
+    rep->features =
+        FEATURES | (tw_auth_needed(s) ? FEATURE_AUTH : 0) | (tw_engine_gpio(s->e) != NULL ? FEATURE_GPIO : 0);
     rep->schema_crc = s->schema_crc;
     rep->session.size = sizeof p->ses->token;
     memcpy(rep->session.bytes, p->ses->token, sizeof p->ses->token);

@@ -23,13 +23,13 @@ typedef struct tw_board_linux_cfg {
      */
     const char *const *overrides;
     unsigned n_overrides;
-    uint32_t threads;    /* that run the graph: processors 1 to this are there, besides the platform's */
-    const char *state;   /* file for what outlives a loss of power, made when it is missing; NULL: nothing is kept */
-    uint32_t gpio_scripts;  /* pins that scripts may write, */
-    bool gpio_scripts_set;  /* false: all */
-    const char *gpio_log;   /* file with a line for each change of a pin: time [us], levels, directions; NULL none */
-    const char *gpio_chip;  /* "/dev/gpiochipN": pins are its lines; NULL: they are in memory alone */
-    uint32_t ring_bytes; /* of each WAV output, power of two; 0 = 4 MB */
+    uint32_t threads;      /* that run the graph: processors 1 to this are there, besides the platform's */
+    const char *state;     /* file for what outlives a loss of power, made when it is missing; NULL: nothing is kept */
+    uint32_t gpio_scripts; /* pins that scripts may write, */
+    bool gpio_scripts_set; /* false: all */
+    const char *gpio_log;  /* file with a line for each change of a pin: time [us], levels, directions; NULL none */
+    const char *gpio_chip; /* "/dev/gpiochipN": pins are its lines; NULL: they are in memory alone */
+    uint32_t ring_bytes;   /* of each WAV output, power of two; 0 = 4 MB */
     void (*log)(void *ctx, uint32_t level, const char *text); /* control thread only; may be NULL */
     void *log_ctx;
 } tw_board_linux_cfg_t;

@@ -77,7 +77,7 @@ struct tw_board_linux {
     uint64_t synced_ms;
     board_state_t *state; /* NULL: nothing is kept */
     board_gpio_t *pins;
-    bool adopts;          /* engine thread: it says when an accepted graph takes over */
+    bool adopts; /* engine thread: it says when an accepted graph takes over */
     _Alignas(8) uint8_t gpio_memory[GPIO_RING_BYTES];
 };
 
