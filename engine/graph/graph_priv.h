@@ -293,7 +293,12 @@ bool mp_may(const tw_graph_t *g, uint32_t pos);
 bool mp_run_again(tw_graph_t *g, uint32_t pos);
 
 /* graph_script.c */
-enum { PHASE_RESET = 0, PHASE_BEFORE = 1, PHASE_AFTER = 2, PHASE_TIMER = 3 }; /* r0 of the scripts of nodes, and timers */
+enum {
+    PHASE_RESET = 0,
+    PHASE_BEFORE = 1,
+    PHASE_AFTER = 2,
+    PHASE_TIMER = 3
+}; /* r0 of the scripts of nodes, and timers */
 /** `code` runs from the next call on; code and literals must stay where they are. */
 void script_install(tw_graph_script_t *s, const tw_script_t *code);
 void script_init(tw_graph_t *g);

@@ -27,8 +27,8 @@ static void expect(const call_t *calls, uint32_t n, const char *why)
 {
     for (uint32_t i = 0; i < n || i < r.n_events; i++) {
         const tw_graph_event_t *e = &r.events[i].ev;
-        const bool same = i < n && i < r.n_events && e->kind == TW_GEV_SCRIPT_EVENT &&
-                          e->at == (uint32_t)calls[i].r0 && e->value == 4 * calls[i].r1 + calls[i].flag;
+        const bool same = i < n && i < r.n_events && e->kind == TW_GEV_SCRIPT_EVENT && e->at == (uint32_t)calls[i].r0 &&
+                          e->value == 4 * calls[i].r1 + calls[i].flag;
         if (!same) {
             fail_msg("%s: call %u of %u: r0 %d, 4 r1 + T %lld", why, i, r.n_events, (int)e->at, (long long)e->value);
         }
@@ -85,7 +85,10 @@ static void the_debug_script_has_five_hook_points(void **state)
         {"around each node", BEFORE | AFTER, {{1, 0, 1}, {2, 0, 1}, {1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {2, 2, 1}}, 6},
         {"end of each pass", LOOP, {{4, -1, 1}, {4, -1, 1}}, 2},
         {"begin and end of the block", START | RETURN, {{8, -1, 1}, {16, -1, 1}}, 2},
-        {"start, end of the passes, return", START | LOOP | RETURN, {{8, -1, 1}, {4, -1, 1}, {4, -1, 1}, {16, -1, 1}}, 4},
+        {"start, end of the passes, return",
+         START | LOOP | RETURN,
+         {{8, -1, 1}, {4, -1, 1}, {4, -1, 1}, {16, -1, 1}},
+         4},
     };
     for (size_t i = 0; i < TW_COUNT(cases); i++) {
         script_rig_open(&r);
@@ -147,8 +150,9 @@ static void an_arc_asks_its_script_when_it_runs_dry_or_over(void **state)
 /* ---- faults ------------------------------------------------------------------------------- */
 
 typedef enum hook { ON_NODE, AS_NODE, ON_ARC, BY_TIMER, BY_HOST, BEFORE, AFTER, LOOP, START, RETURN, HOOKS } hook_t;
-static const char *const hook_names[HOOKS] = {"before a node", "as a node", "on an arc", "by a timer", "by a host",
-                                              "debug before",  "debug after", "debug loop", "debug start", "debug return"};
+static const char *const hook_names[HOOKS] = {"before a node", "as a node",    "on an arc",   "by a timer",
+                                              "by a host",     "debug before", "debug after", "debug loop",
+                                              "debug start",   "debug return"};
 
 static uint32_t build(hook_t hook)
 {
