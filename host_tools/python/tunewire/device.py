@@ -667,6 +667,49 @@ class Device:
         return Feed(c, stream, lambda data: schema.parse(s.LogLine(), data), lambda st: c.cancel(st.call_id), seconds,
                     None, _NO_DEADLINE_S)
 
+    @property
+    def gpio(self) -> Gpio:
+        """The device's pins."""
+        return Gpio(self)
+
+
+class Gpio:
+    """Pins of a device: bits of a word, pin 0 the lowest."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+
+    def get(self) -> Any:
+        """GpioState: value, direction (bit set = output), t_us."""
+        c = self.device.conn
+        return c.call("Gpio.Get", c.schema.GpioRef())
+
+    def __getitem__(self, pin: int) -> bool:
+        """Level of a pin."""
+        return bool(self.get().value >> _pin(pin) & 1)
+
+    def __setitem__(self, pin: int, level: object) -> None:
+        """Make a pin an output at this level."""
+        self.set(1 << _pin(pin), 1 << pin if level else 0)
+
+    def set(self, mask: int, value: int) -> Any:
+        """Make the pins of `mask` outputs at the levels of `value`, all or none; GpioState afterwards."""
+        c = self.device.conn
+        return c.call("Gpio.Set", c.schema.GpioSet(mask=mask, value=value))
+
+    def watch(self, seconds: Optional[float] = None) -> Feed[Any]:
+        """GpioState: what there is, then each change, until closed or the time is over."""
+        c, s = self.device.conn, self.device.conn.schema
+        stream = c.call("Gpio.Watch", s.GpioRef())
+        return Feed(c, stream, lambda data: schema.parse(s.GpioState(), data), lambda st: c.cancel(st.call_id), seconds,
+                    None, _NO_DEADLINE_S)
+
+
+def _pin(pin: int) -> int:
+    if not 0 <= pin < 32:
+        raise IndexError(f"pin {pin}: pins are 0 to 31")
+    return pin
+
 
 class _Blob:
     """A blob that is freed when its use fails; a use that succeeds consumes it."""
