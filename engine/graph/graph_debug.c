@@ -39,7 +39,7 @@ uint16_t tw_debug_running(const tw_graph_t *g)
 void debug_trace(tw_graph_debug_t *d, tw_trace_t *t, const uint8_t *data)
 {
     if (d->trace != NULL && (d->trace_kinds >> t->kind & 1) != 0) {
-        t->tick = d->graph->tick;
+        t->tick = d->tick;
         d->trace(d->ctx, t, data);
     }
 }
@@ -80,7 +80,7 @@ void debug_stop(tw_graph_debug_t *d, tw_debug_state_code_t state, tw_debug_stop_
     d->state = (uint8_t)state;
     d->why = (uint8_t)why;
     d->number = number;
-    d->stop_tick = g->tick;
+    d->stop_tick = d->tick;
     tw_trace_t t = {.kind = TW_TRACE_STOP, .script = d->entry, .number = number, .value = (int64_t)why};
     if (state == TW_DEBUG_HELD || state == TW_DEBUG_DEAD) {
         t.script = index_of(g, c->script);

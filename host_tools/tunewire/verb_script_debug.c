@@ -173,8 +173,9 @@ static bool wait_for_stop(debug_t *d, bool end_counts)
 
 static bool go(debug_t *d, tunewire_v1_DebugGo *q)
 {
-    d->s = (tunewire_v1_DebugState)tunewire_v1_DebugState_init_zero;
+    q->stops = d->s.stops; /* a script that was held while a command was typed is shown, not gone on with */
     q->wait_ms = WAIT_MS;
+    d->s = (tunewire_v1_DebugState)tunewire_v1_DebugState_init_zero;
     const bool to_stop = q->op == tunewire_v1_DebugGo_Op_CONTINUE || q->op == tunewire_v1_DebugGo_Op_HOLD;
     return ask(d, TW_M_Script_Go, q, &d->s) &&
            (q->op == tunewire_v1_DebugGo_Op_DROP ? show_stop(d) : wait_for_stop(d, !to_stop));
