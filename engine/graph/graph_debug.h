@@ -77,17 +77,17 @@ typedef enum tw_debug_op {
     TW_DBG_BREAK_SET,   /* brk; reply: one tw_debug_break_t */
     TW_DBG_BREAK_CLEAR, /* a: number, 0 all */
     TW_DBG_BREAK_LIST,  /* reply: tw_debug_break_t each */
-    TW_DBG_CONTINUE, /* this and the next four: b: stops known, 0 any; a call held since then does not go on */
-    TW_DBG_STEP,   /* a: instructions, 0 one */
-    TW_DBG_NEXT,   /* over calls */
-    TW_DBG_FINISH, /* out of the routine or script */
-    TW_DBG_UNTIL,  /* script, a: pc */
-    TW_DBG_HOLD,   /* what goes: before its next instruction; nothing held: `script` where it is called next */
-    TW_DBG_DROP,   /* the held call */
-    TW_DBG_PEEK,   /* space, script or pointer, a: byte, b: bytes; reply: bytes */
-    TW_DBG_POKE,   /* the same, b bytes of data */
-    TW_DBG_SET,    /* a: TW_LOOK_*, b: type, bits */
-    TW_DBG_TRACE,  /* a: TW_TRACE_* kinds, mask: scripts; no debugger needed */
+    TW_DBG_CONTINUE,    /* this and the next four: b: stops known, 0 any; a call held since then does not go on */
+    TW_DBG_STEP,        /* a: instructions, 0 one */
+    TW_DBG_NEXT,        /* over calls */
+    TW_DBG_FINISH,      /* out of the routine or script */
+    TW_DBG_UNTIL,       /* script, a: pc */
+    TW_DBG_HOLD,        /* what goes: before its next instruction; nothing held: `script` where it is called next */
+    TW_DBG_DROP,        /* the held call */
+    TW_DBG_PEEK,        /* space, script or pointer, a: byte, b: bytes; reply: bytes */
+    TW_DBG_POKE,        /* the same, b bytes of data */
+    TW_DBG_SET,         /* a: TW_LOOK_*, b: type, bits */
+    TW_DBG_TRACE,       /* a: TW_TRACE_* kinds, mask: scripts; no debugger needed */
 } tw_debug_op_t;
 
 enum {

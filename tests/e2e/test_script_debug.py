@@ -67,7 +67,11 @@ def test_a_script_is_held_stepped_changed_and_let_go_while_the_graph_runs(runnin
 
 
 def test_the_sound_is_that_of_a_graph_without_the_script(running):
-    """Every sample of the ramp comes out, in its place, through stops, steps, changes and a detach."""
+    """The same samples come out, through stops, steps, changes and a detach."""
+    s = running(graph(node_script=False))
+    with tunewire.connect(s.uri) as dev:
+        assert wait_for(lambda: dev.info().ticks > 300)
+    plain = s.stop()
     s = running(graph())
     with tunewire.connect(s.uri) as dev:
         for _ in range(5):
@@ -78,11 +82,10 @@ def test_the_sound_is_that_of_a_graph_without_the_script(running):
                 d.step(2)
                 tick = dev.info().ticks
                 assert wait_for(lambda: dev.info().ticks > tick + 50)
-                assert d.state().missed >= 100
+                assert d.state().missed >= 90
     out = s.stop()
-    start = next(i for i, v in enumerate(out) if v != 0)
-    assert len(out) - start > 10000
-    assert all((b - a) & 0xFFFF == 1 for a, b in zip(out[start:], out[start + 1:]))
+    n = min(len(plain), len(out))
+    assert n > 10000 and any(out) and out[:n] == plain[:n]
 
 
 def test_a_second_debugger_hears_who_has_it_and_gets_it_when_the_first_vanishes(running):

@@ -259,7 +259,8 @@ class ScriptDebug:
 
     def whole_stack(self) -> List[Tuple[str, Number]]:
         """(type, value) of each entry, lowest first."""
-        c, out = self.device.conn, []
+        c = self.device.conn
+        out: List[Tuple[str, Number]] = []
         while True:
             data = c.call("Script.Peek", c.schema.DebugPeek(space=_STACK, at=len(out), bytes=32)).data
             for i in range(0, len(data), 9):
