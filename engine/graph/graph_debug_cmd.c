@@ -327,7 +327,8 @@ static tw_err_t peek_stack(const tw_graph_debug_t *d, const tw_debug_cmd_t *q, u
     }
     tw_stype_t type;
     uint64_t bits;
-    for (uint32_t i = q->a; i - q->a < q->b && tw_script_stack(d->ctx_held, i, &type, &bits); i++) {
+    const uint32_t most = tw_min_u32(q->b, TW_DEBUG_PEEK_MAX / STACK_ENTRY);
+    for (uint32_t i = q->a; i - q->a < most && tw_script_stack(d->ctx_held, i, &type, &bits); i++) {
         out[*bytes] = (uint8_t)type;
         tw_put_le64(out + *bytes + 1, bits);
         *bytes += STACK_ENTRY;

@@ -683,6 +683,12 @@ static int find_command(const char *word)
     return found;
 }
 
+static const char *complete(const char *begin)
+{
+    const int i = find_command(begin);
+    return i >= 0 && strncmp(commands[i].name, begin, strlen(begin)) == 0 ? commands[i].name : NULL;
+}
+
 typedef enum outcome { GO_ON, FAILED, QUIT, QUIT_DROP } outcome_t;
 
 static outcome_t run_command(debug_t *d, const char *line)
@@ -731,7 +737,7 @@ static bool idle(void *ctx)
 static outcome_t run_lines(debug_t *d, FILE *in, bool terminal)
 {
     outcome_t out = GO_ON;
-    debug_lines_t *lines = debug_lines_open(in, "(script) ", terminal);
+    debug_lines_t *lines = debug_lines_open(in, "(script) ", terminal, complete);
     const char *line;
     while (lines && (out == GO_ON || (terminal && out == FAILED)) &&
            (line = debug_lines_next(lines, idle, d)) != NULL) {
