@@ -7,7 +7,7 @@ define unit_test
 PROGRAMS += tests/$(1)
 tests/$(1).src := tests/unit/$(1).c
 tests/$(1).libs := $(ALL_LIBS)
-tests/$(1).ld := -lcmocka -lmbedcrypto -ljansson
+tests/$(1).ld := -lcmocka -lmbedcrypto -ljansson $(EDIT_LIBS)
 endef
 $(foreach t,$(UNIT),$(eval $(call unit_test,$(t))))
 
@@ -21,10 +21,10 @@ define fuzz_test
 PROGRAMS += fuzz/$(1) replay/$(1)
 fuzz/$(1).src := tests/fuzz/$(1).c
 fuzz/$(1).libs := $(ALL_LIBS)
-fuzz/$(1).ld := -lmbedcrypto -ljansson
+fuzz/$(1).ld := -lmbedcrypto -ljansson $(EDIT_LIBS)
 replay/$(1).src := tests/fuzz/$(1).c tests/fuzz/replay_main.c
 replay/$(1).libs := $(ALL_LIBS)
-replay/$(1).ld := -lmbedcrypto -ljansson
+replay/$(1).ld := -lmbedcrypto -ljansson $(EDIT_LIBS)
 endef
 $(foreach t,$(FUZZ),$(eval $(call fuzz_test,$(t))))
 
@@ -36,7 +36,7 @@ $(B)/obj/one_context/%.o: %.c | $(GENERATED)
 $(B)/tests/test_engine_one_context: $(ONE_CONTEXT) $(foreach l,$(ALL_LIBS),$(B)/lib$(l).a)
 	@mkdir -p $(@D); echo "  LD    $@"
 	@$(CC) $(LDFLAGS) -o $@ $(ONE_CONTEXT) -Wl,--start-group $(foreach l,$(ALL_LIBS),$(B)/lib$(l).a) -Wl,--end-group \
-		-lcmocka -lmbedcrypto -ljansson -lm -lpthread
+		-lcmocka -lmbedcrypto -ljansson $(EDIT_LIBS) -lm -lpthread
 
 # What runs under ThreadSanitizer too: whatever two threads share.
 TSAN_TESTS := $(filter test_graph_io test_graph_mp test_ring test_engine_threads test_phy_tcp,$(UNIT))
