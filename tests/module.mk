@@ -123,7 +123,7 @@ script_batch.libs := engine base hosted
 # The same programs instruction by instruction under a shadow of the machine.
 PROGRAMS += script_soak
 script_soak.src := tests/oracle/script_soak.c tests/oracle/script_gen.c
-script_soak.libs := scriptasm engine base hosted
+script_soak.libs := support scriptasm engine base hosted
 
 SCRIPT_PROGRAMS ?= 1000000
 soak-script: ## SCRIPT_PROGRAMS random verified scripts, the whole state compared with the reference interpreter
