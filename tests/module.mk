@@ -1,7 +1,7 @@
 # Unit tests: every tests/unit/test_<x>.c is one CMocka program, linked with all libraries.
 LIBS += support
 support.src := $(wildcard tests/support/*.c)
-ALL_LIBS := support server cli client graphc scriptasm phy protocol board engine dsp speexdsp kissfft $(if $(CMSIS_DSP_DIR),cmsisdsp) base hosted
+ALL_LIBS := support server cli client graphc scriptasm scriptlang phy protocol board engine dsp speexdsp kissfft $(if $(CMSIS_DSP_DIR),cmsisdsp) base hosted
 UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 define unit_test
 PROGRAMS += tests/$(1)
