@@ -184,7 +184,7 @@ static void make(uint64_t *seed)
         gen_wild(seed, &program);
         return;
     }
-    gen_program(seed, 4 + (unsigned)(gen_random(seed) % 20), &program);
+    gen_program(seed, 3 + (unsigned)(gen_random(seed) % 12), &program);
     if (kind < 75) {
         gen_mutate(seed, &program);
     }
