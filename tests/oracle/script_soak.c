@@ -3,9 +3,11 @@
  *   script_soak RUNS [SEED]
  *
  * Programs come from script_gen.c: sound ones, changed ones, wild ones. Each accepted one is run under script_shadow.h.
+ * The fast machine, where there is one, must come to the same end.
  * Memories stand between poisoned bytes (AddressSanitizer) that also hold a pattern, looked at after each run; code and
  * literals must stay as they are. Some programs are also disassembled and assembled again.
  */
+#include "engine/script/script_debug.h"
 #include "host_tools/scriptasm/scriptasm.h"
 #include "tests/oracle/script_gen.h"
 #include "tests/support/script_shadow.h"
@@ -37,7 +39,7 @@ static shadow_t shadow;
 static uint64_t now_running; /* number of the program, for reports */
 static uint64_t seed_before;
 static struct {
-    uint64_t accepted, refused, instructions, budgets, windows, absent, deep, trips;
+    uint64_t accepted, refused, instructions, budgets, windows, absent, deep, trips, fast;
 } count;
 
 static void broken(const char *what)
@@ -109,6 +111,65 @@ static void tally(tw_err_t err, unsigned w)
     count.windows += err == TW_E_SCR_FAULT && w >> 8 != 4;
 }
 
+#if defined(TW_SCRIPT_FAST) && TW_SCRIPT_FAST
+static _Alignas(16) uint8_t rooms[GEN_SCRIPTS][131072];
+
+/* What tw_script_fast_bytes() asks for, and not a byte more. */
+static bool translate(unsigned i)
+{
+    const uint32_t n = tw_script_fast_bytes(&scripts[i]);
+    REQUIRE(n <= sizeof rooms[i], "more memory than any script of this size should want");
+    ASAN_UNPOISON_MEMORY_REGION(rooms[i], n);
+    ASAN_POISON_MEMORY_REGION(rooms[i] + n, sizeof rooms[i] - n);
+    scripts[i].fast = n != 0 ? tw_script_translate(&scripts[i], rooms[i], n) : NULL;
+    return scripts[i].fast != NULL;
+}
+
+static bool same_values(const tw_script_ctx_t *a, const tw_script_ctx_t *b)
+{
+    tw_stype_t t[2] = {0};
+    uint64_t v[2] = {0};
+    for (unsigned i = 0; i < TW_SCRIPT_REGS; i++) {
+        if (tw_script_look(a, i, &t[0], &v[0]) != tw_script_look(b, i, &t[1], &v[1]) || t[0] != t[1] || v[0] != v[1]) {
+            return false;
+        }
+    }
+    for (unsigned i = 0; tw_script_stack(a, i, &t[0], &v[0]); i++) {
+        if (!tw_script_stack(b, i, &t[1], &v[1]) || t[0] != t[1] || v[0] != v[1]) {
+            return false;
+        }
+    }
+    return a->sp == b->sp && a->lc == b->lc && a->flag == b->flag && a->errors == b->errors;
+}
+
+/* The fast machine from the same start: the same end, and the same bytes in the memories. */
+static void run_fast(tw_err_t must)
+{
+    static tw_script_ctx_t fast;
+    static uint8_t after[GEN_SCRIPTS][GEN_MEM];
+    bool all = true;
+    for (unsigned i = 0; i < program.n_scripts; i++) {
+        all = translate(i) && all;
+        memcpy(after[i], memory[i].bytes, scripts[i].mem_bytes);
+        memcpy(memory[i].bytes, program.scripts[i].mem, scripts[i].mem_bytes);
+    }
+    const tw_err_t err =
+        tw_script_run(&scripts[0], &host, &fast, program.args, program.n_args, program.flag, program.budget);
+    REQUIRE(err == must && fast.pc == shadow.ctx.pc && fast.used == shadow.ctx.used, "another end in the fast machine");
+    REQUIRE(same_values(&shadow.ctx, &fast), "other values in the fast machine");
+    for (unsigned i = 0; i < program.n_scripts; i++) {
+        REQUIRE(memcmp(after[i], memory[i].bytes, scripts[i].mem_bytes) == 0, "other memory after the fast machine");
+        scripts[i].fast = NULL;
+    }
+    count.fast += all;
+}
+#else
+static void run_fast(tw_err_t must)
+{
+    (void)must;
+}
+#endif
+
 static void run(void)
 {
     shadow.scripts = scripts;
@@ -116,7 +177,9 @@ static void run(void)
     shadow.host = &host;
     shadow.broken = broken;
     host.privileged = program.privileged;
-    tally(shadow_run(&shadow, program.args, program.n_args, program.flag, program.budget), shadow.word);
+    const tw_err_t err = shadow_run(&shadow, program.args, program.n_args, program.flag, program.budget);
+    tally(err, shadow.word);
+    run_fast(err);
 }
 
 /* ---- programs ---- */
@@ -209,12 +272,13 @@ static bool accepted(void)
 
 static void report(time_t start)
 {
-    printf("%llu accepted programs, %llu refused, %llu instructions, %llu round trips; ends: budget %llu, window %llu, "
+    printf("%llu accepted programs, %llu refused, %llu instructions, %llu also by the fast machine, %llu round trips; "
+           "ends: budget %llu, window %llu, "
            "absent script %llu, too deep %llu; %lld s\n",
            (unsigned long long)count.accepted, (unsigned long long)count.refused,
-           (unsigned long long)count.instructions, (unsigned long long)count.trips, (unsigned long long)count.budgets,
-           (unsigned long long)count.windows, (unsigned long long)count.absent, (unsigned long long)count.deep,
-           (long long)(time(NULL) - start));
+           (unsigned long long)count.instructions, (unsigned long long)count.fast, (unsigned long long)count.trips,
+           (unsigned long long)count.budgets, (unsigned long long)count.windows, (unsigned long long)count.absent,
+           (unsigned long long)count.deep, (long long)(time(NULL) - start));
     fflush(stdout);
 }
 
