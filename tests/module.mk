@@ -123,7 +123,7 @@ script_batch.libs := engine base hosted
 # The same programs instruction by instruction under a shadow of the machine.
 PROGRAMS += script_soak
 script_soak.src := tests/oracle/script_soak.c tests/oracle/script_gen.c
-script_soak.libs := scriptasm engine base hosted
+script_soak.libs := support scriptasm engine base hosted
 
 SCRIPT_PROGRAMS ?= 1000000
 soak-script: ## SCRIPT_PROGRAMS random verified scripts, the whole state compared with the reference interpreter
@@ -134,9 +134,9 @@ soak-script: ## SCRIPT_PROGRAMS random verified scripts, the whole state compare
 RUNS ?= 100000000
 soak-script-verify: ## RUNS scripts that the verifier accepted, under sanitizers and a shadow of the machine; two processes
 	@tools/setup.sh test
-	@$(MAKE) -j2 PROFILE=debug build/debug/script_soak
-	@nice -n 10 build/debug/script_soak $$(($(RUNS) / 2)) $(SEED)1 & one=$$!; \
-		nice -n 10 build/debug/script_soak $$(($(RUNS) - $(RUNS) / 2)) $(SEED)2; two=$$?; wait $$one && exit $$two
+	@$(MAKE) -j2 PROFILE=soak build/soak/script_soak
+	@nice -n 10 build/soak/script_soak $$(($(RUNS) / 2)) $(SEED)1 & one=$$!; \
+		nice -n 10 build/soak/script_soak $$(($(RUNS) - $(RUNS) / 2)) $(SEED)2; two=$$?; wait $$one && exit $$two
 
 MP_RUNS ?= 10000000
 soak-mp: ## eight threads on one graph for MP_RUNS node runs, against one thread; then under ThreadSanitizer
