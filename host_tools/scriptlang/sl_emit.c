@@ -196,6 +196,9 @@ unsigned sl_pool(gen_t *g, const uint8_t *p, uint32_t n, unsigned type)
         g->full = true;
         return 127;
     }
+    for (; g->pool_bytes < at; g->pool_bytes++) { /* nop halfwords, as the assembler has them */
+        g->pool[g->pool_bytes] = (g->pool_bytes & 1) != 0 ? 0xC5 : 0x00;
+    }
     memcpy(g->pool + at, p, n);
     g->pool_bytes = at + n;
     g->entry_bytes[g->n_dir] = n;
