@@ -166,6 +166,8 @@ static tw_err_t build(tw_engine_t *e, slot_t *s, tw_arena_t arena, const uint8_t
                                 .ack_port = e->cfg.port,
                                 .board = &s->side.board,
                                 .infer = e->cfg.infer,
+                                .apps = e->cfg.apps,
+                                .npu_bytes = e->cfg.npu_bytes,
                                 .kept = boot ? e->cfg.board : NULL,
                                 .image = parts};
     TW_TRY(take_marks(s, tw_bits(tw_img_word(image, 0, TW_W_COUNTS), TW_W12_NODES), &arena, fault));
@@ -326,6 +328,16 @@ static bool running(tw_engine_t *e)
     return tw_gauge_get(&e->state) == TW_GRAPH_RUNNING;
 }
 
+/* A script of the graph asked for it; not those of a graph that is being faded out. */
+static void take_stop(tw_engine_t *e)
+{
+    tw_graph_t *g = e->e.graph;
+    if (g != NULL && g->asks.stop) {
+        g->asks.stop = false;
+        (void)engine_control(e, TW_CTL_STOP, 0);
+    }
+}
+
 bool tw_engine_tick(tw_engine_t *e)
 {
     const uint64_t w = tw_word_load(&e->word);
@@ -355,6 +367,7 @@ bool tw_engine_tick(tw_engine_t *e)
         probe_scripts(e);
     }
     debug_after(e);
+    take_stop(e);
     if (e->e.steps != 0 && --e->e.steps == 0) {
         tw_gauge_set(&e->state, TW_GRAPH_STOPPED);
         state_due(e);
@@ -371,6 +384,11 @@ bool tw_engine_help(tw_engine_t *e, uint32_t k)
 bool tw_engine_busy(const tw_engine_t *e)
 {
     return tw_crew_busy(&e->crew);
+}
+
+uint32_t tw_engine_idle_ms(const tw_engine_t *e)
+{
+    return e->e.graph != NULL ? e->e.graph->asks.idle_ms : UINT32_MAX;
 }
 
 double tw_engine_period_s(const tw_engine_t *e)

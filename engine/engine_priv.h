@@ -330,6 +330,8 @@ void record_block(tw_engine_t *e);
 void record_block_end(tw_engine_t *e);
 /** The block took too long and what waits to be confirmed is taken back. */
 void record_overload(tw_engine_t *e, uint32_t permille);
+/** tw_graph_host_t.answer */
+void record_answer(void *ctx, const tw_answer_t *a);
 /** A script ran for a probe, after the block. */
 void record_run(tw_engine_t *e, uint32_t script, const int64_t *args, uint32_t n);
 

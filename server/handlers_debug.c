@@ -109,17 +109,6 @@ static const char *hint(tw_err_t err)
     }
 }
 
-static const char *stop_text(unsigned why)
-{
-    switch ((tw_debug_stop_t)why) {
-#define TW_DEBUG_STOP(code, NAME, holds, text) \
-    case TW_STOP_##NAME:                       \
-        return text;
-#include "engine/graph/debug_stops.def"
-    }
-    return "?";
-}
-
 static void fill_call(const tw_debug_state_t *x, tunewire_v1_DebugState *m)
 {
     m->r_count = TW_SCRIPT_REGS;
@@ -150,7 +139,7 @@ static void reply_state(tw_call_t *c, const tw_debug_state_t *x)
     m.state = x->state;
     m.why = x->why;
     m.number = x->number;
-    tw_copy_str(m.text, sizeof m.text, stop_text(x->why));
+    tw_copy_str(m.text, sizeof m.text, tw_debug_stop_text(x->why));
     m.stops = x->stops;
     m.tick = x->tick;
     m.script = x->entry;

@@ -103,18 +103,6 @@ static void tell_register(tw_text_t *t, const tw_trace_t *r)
     tw_text_str(t, (r->number & 1) != 0 ? "  T" : "");
 }
 
-static const char *stop_text(int64_t why)
-{
-    switch (why) {
-#define TW_DEBUG_STOP(code, NAME, holds, text) \
-    case (code):                               \
-        return text;
-#include "engine/graph/debug_stops.def"
-    default:
-        return "?";
-    }
-}
-
 static void fill_text(const tw_trace_line_t *line, char *text, size_t cap)
 {
     tw_text_t t;
@@ -128,7 +116,7 @@ static void fill_text(const tw_trace_line_t *line, char *text, size_t cap)
         break;
     }
     case TW_TRACE_STOP:
-        tw_text_str(&t, stop_text(line->head.value));
+        tw_text_str(&t, tw_debug_stop_text((unsigned)line->head.value));
         break;
     case TW_EV_SCRIPT_FAULT:
         tw_text_str(&t, tw_err_text((tw_err_t) - (int32_t)line->head.number));

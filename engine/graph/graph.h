@@ -97,6 +97,7 @@ typedef struct tw_graph_env {
     tw_graph_host_t host;
     const tw_infer_t *infer; /* networks, NULL none */
     const tw_apps_t *apps;   /* application callbacks, NULL none: all are events */
+    uint32_t npu_bytes;      /* for tensors and arenas of networks that scripts run; 0 = TW_SCRIPT_NPU_BYTES */
     const tw_board_t *kept;  /* a warm boot: what it restores is there before RESET (graph_state.h). NULL: a cold one */
     tw_graph_image_t image;  /* all NULL: the image given to tw_graph_load() is all there is */
 } tw_graph_env_t;
@@ -290,6 +291,21 @@ typedef struct tw_graph_asks {
     tw_graph_timer_t timers[TW_SCRIPT_TIMERS];
 } tw_graph_asks_t;
 
+/** Networks that scripts run: r1 of `poll`. */
+typedef enum tw_npu_state { TW_NPU_IDLE = 0, TW_NPU_RUNNING = 1, TW_NPU_DONE = 2, TW_NPU_FAILED = 3 } tw_npu_state_t;
+typedef struct tw_npu_run {
+    uint32_t handle;
+    uint8_t slot, state, n_out;
+    uint32_t at, bytes; /* in tw_graph_npu_t.mem */
+    const uint8_t *out[TW_INFER_TENSORS];
+    uint32_t out_bytes[TW_INFER_TENSORS];
+} tw_npu_run_t;
+typedef struct tw_graph_npu {
+    uint8_t *mem; /* NULL: no script names the call, or there is no backend */
+    uint32_t bytes;
+    tw_npu_run_t runs[TW_SCRIPT_NPU_RUNS];
+} tw_graph_npu_t;
+
 typedef struct tw_graph {
     tw_graph_env_t env;
     const uint8_t *img; /* env.image.rest */
@@ -337,6 +353,7 @@ typedef struct tw_graph {
     /* scripts */
     tw_graph_asks_t asks;
     tw_script_compute_t compute;
+    tw_graph_npu_t npu;
     bool loading; /* nodes are RESET for the first time, not on the engine's thread: scripts reach nothing outside */
     /* debug tasks of arcs */
     tw_graph_register_t *registers;

@@ -501,7 +501,8 @@ static bool take_all(tw_graph_t *g, taker_t *t)
         decode_io(g, i);
     }
     const bool taken = take_places(g, t) && stage_take(g, t->arena, &t->missing) && take_scripts(g, t) &&
-                       take_frames(g, t) && take_drivers(g, t) && task_take(g, t->arena, &t->missing);
+                       take_frames(g, t) && take_drivers(g, t) && task_take(g, t->arena, &t->missing) &&
+                       npu_take(g, t->arena, &t->missing);
     sched_init(g);
     return taken;
 }
@@ -652,6 +653,9 @@ void tw_graph_reset(tw_graph_t *g, bool warm)
     }
     for (uint32_t i = 0; i < g->n_scripts; i++) {
         tw_graph_enable_script(g, i, true);
+        if (!warm && g->scripts[i].boot.mem != NULL) {
+            memset(g->scripts[i].boot.mem, 0, g->scripts[i].boot.mem_bytes);
+        }
     }
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         g->nodes[i].failed = false;
@@ -662,6 +666,7 @@ void tw_graph_reset(tw_graph_t *g, bool warm)
 void tw_graph_stop(tw_graph_t *g)
 {
     tw_graph_ios_stop(g);
+    npu_reset(g);
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         uint32_t state = 0;
         tw_xdm_t none = {0};

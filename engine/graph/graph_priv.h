@@ -198,6 +198,10 @@ void control_take_loop(tw_graph_t *g);
 void asks_reset(tw_graph_t *g);
 void io_take_asks(tw_graph_t *g);
 void compute_init(tw_graph_t *g);
+/** Memory for networks that scripts run; scripts are taken. @return false: out of memory */
+bool npu_take(tw_graph_t *g, tw_arena_t *arena, uint64_t *missing);
+/** Runs under way are cancelled, results given up. */
+void npu_reset(tw_graph_t *g);
 /** A block begins: run the scripts whose time has come. */
 void timers_run(tw_graph_t *g);
 

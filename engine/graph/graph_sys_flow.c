@@ -98,4 +98,5 @@ void asks_reset(tw_graph_t *g)
     g->asks.use_case = -1;
     g->asks.idle_ms = g->asks.idle_next_ms = UINT32_MAX;
     g->compute.random = 1;
+    npu_reset(g);
 }

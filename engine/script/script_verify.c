@@ -810,7 +810,7 @@ static tw_err_t check_limits(verifier_t *v)
     if ((s->code_bytes & 1) != 0 || s->code_bytes > 2 * TW_SCRIPT_MAX_HALFWORDS || s->pool_bytes > 65535) {
         return TW_E_SCR_BOUNDS;
     }
-    return tw_spool_open(s, &v->pool) ? TW_OK : TW_E_SCR_BOUNDS;
+    return tw_spool_open(s, &v->pool) && tw_spool_check(&v->pool) ? TW_OK : TW_E_SCR_BOUNDS;
 }
 
 static tw_err_t verify(verifier_t *v)
