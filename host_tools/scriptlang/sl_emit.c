@@ -59,7 +59,9 @@ void sl_movi(gen_t *g, unsigned type, unsigned r, uint64_t bits)
 
 void sl_small(gen_t *g, unsigned r, int32_t v)
 {
-    if (v >= -128 && v <= 127) {
+    if (v == 0) {
+        sl_xy(g, K_COPYT, r, ZERO);
+    } else if (v >= -128 && v <= 127) {
         sl_movi(g, TW_T_I8, r, (uint8_t)v);
     } else if (v >= -32768 && v <= 32767) {
         sl_movi(g, TW_T_I16, r, (uint16_t)v);

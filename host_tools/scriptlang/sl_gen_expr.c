@@ -6,9 +6,11 @@
 
 unsigned sl_local_register(const gen_t *g, const symbol_t *s)
 {
-    const uint32_t base = s->function == g->function ? g->base : s->function->base;
-    const uint32_t i = base + s->at;
-    return s->kind == SYM_LET && i < g->local_regs ? FIRST_LOCAL + i : 0;
+    if (s->kind != SYM_LET) {
+        return 0;
+    }
+    const uint32_t i = (s->function == g->function ? g->base : s->function->base) + s->at;
+    return i < g->local_regs ? FIRST_LOCAL + i : 0;
 }
 
 uint32_t sl_address(gen_t *g, const symbol_t *s)

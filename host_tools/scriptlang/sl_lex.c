@@ -183,8 +183,7 @@ static void lex_unit(compiler_t *c, token_t *t)
         sl_error(c, pos, "'%.*s' is no unit, such as dB, dBFS, Hz, kHz, ms, s, %%", (int)(end - start), start);
     } else {
         t->value *= scale;
-        t->whole =
-            t->whole ? t->value == floor(t->value) && unit != UNIT_LEVEL : unit == 68 && t->value == floor(t->value);
+        t->whole = unit == 68 && t->value == floor(t->value); /* milliseconds count; the rest measures */
         t->unit = unit;
     }
     c->at = end;

@@ -190,8 +190,8 @@ int64_t sl_object(compiler_t *c, tw_sl_kind_t kind, const char *p, uint32_t n, p
         return i;
     }
     if (w == NULL) {
-        sl_error(c, pos, "the name of a %s needs a graph: compile with --graph FILE or -t URI, or give its number",
-                 kind_name[kind]);
+        sl_error(c, pos, "the name of %s %s needs a graph: compile with --graph FILE or -t URI, or give its number",
+                 kind == TW_SL_ARC ? "an" : "a", kind_name[kind]);
         return -1;
     }
     i = find(c, kind, p, n);

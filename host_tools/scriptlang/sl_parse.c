@@ -75,12 +75,10 @@ bool sl_expect(compiler_t *c, const char *text, const char *why)
 bool sl_reserved(const char *p, uint32_t n)
 {
     static const char *const words[] = {
-        "if",       "then",  "else",    "elif", "end",   "while", "do",    "for",     "in",     "step",
-        "repeat",   "on",    "every",   "var",  "let",   "const", "table", "func",    "return", "break",
-        "continue", "state", "machine", "goto", "enter", "skip",  "and",   "or",      "not",    "mod",
-        "true",     "false", "off",     "gpio", "event", "trace", "timer", "usecase", "reset",  "npu",
-        "app",      "run",   "arc",     "node", "sys",   "io",    "graph", "write",
-    };
+        "if",    "then",  "else",    "elif",  "end",  "while",  "do",    "for",      "repeat", "on",      "every",
+        "var",   "let",   "const",   "table", "func", "return", "break", "continue", "state",  "machine", "goto",
+        "enter", "skip",  "and",     "or",    "not",  "mod",    "true",  "false",    "off",    "gpio",    "event",
+        "trace", "timer", "usecase", "reset", "npu",  "app",    "run",   "arc",      "sys",    "write"};
     for (size_t i = 0; i < TW_COUNT(words); i++) {
         if (strlen(words[i]) == n && memcmp(words[i], p, n) == 0) {
             return true;
