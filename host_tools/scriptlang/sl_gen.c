@@ -662,7 +662,6 @@ static void initial_values(gen_t *g, bool phase_in_r0)
     im->n = c->var_bytes / 4;
     collect(im, c->program->list);
     im->words[0] = c->mark_crc | 1u;
-    g->uses_mem = true;
     sl_xy(g, K_LOAD, R1, m);
     sl_movi(g, TW_T_I32, R2, im->words[0]);
     sl_xy(g, K_EQU, R1, R2);

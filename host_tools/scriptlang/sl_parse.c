@@ -666,21 +666,15 @@ static node_t *reset_statement(compiler_t *c)
     return sl_join(c, n) ? n : NULL;
 }
 
-/* npu submit SLOT [, IN [, OUT]] */
+/* npu submit SLOT, IN */
 static node_t *npu_statement(compiler_t *c)
 {
     node_t *n = sys_node(c, 10, c->tok.pos);
     sl_next(c);
     if (n == NULL || !sl_expect(c, "submit", " and the number of a model") || (n->a = number(c, 1)) == NULL ||
-        (n->b = sl_expression(c)) == NULL || (sl_accept(c, ",") && (n->d = sl_expression(c)) == NULL)) {
+        (n->b = sl_expression(c)) == NULL || !sl_expect(c, ",", " and the array it computes from") ||
+        (n->d = sl_expression(c)) == NULL) {
         return NULL;
-    }
-    if (sl_accept(c, ",")) {
-        node_t *out = sl_expression(c);
-        if (out == NULL || n->d == NULL) {
-            return NULL;
-        }
-        n->list = out;
     }
     return sl_join(c, n) ? n : NULL;
 }
