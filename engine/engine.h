@@ -344,10 +344,11 @@ uint32_t tw_engine_trace_lost(tw_engine_t *e);
 /* ---- control side: recording -------------------------------------------------------- */
 
 typedef enum tw_recorder_state {
-    TW_RECORDER_WAITING = 0, /* for a graph that is primed after tw_engine_record() and swapped in */
+    TW_RECORDER_WAITING = 0, /* for a graph that is primed after tw_engine_record() and swapped in, without a fade from
+                                one that runs and with nothing carried over */
     TW_RECORDER_ON = 1,
     TW_RECORDER_FULL = 2,  /* the ring took no more: the recording ends here, the graph goes on */
-    TW_RECORDER_ENDED = 3, /* as asked */
+    TW_RECORDER_ENDED = 3, /* as asked, or before going back to a graph of before the recording */
 } tw_recorder_state_t;
 
 /**

@@ -326,6 +326,8 @@ void record_look(tw_engine_t *e);
 void record_command(tw_engine_t *e, const cmd_t *c);
 /** Port and board for graphs, which note what passes while something is recorded. */
 void record_init(tw_engine_t *e);
+/** The engine is about to go back: to a graph of before the recording, and that ends here. */
+void record_back(tw_engine_t *e);
 void record_block(tw_engine_t *e);
 void record_block_end(tw_engine_t *e);
 /** The block took too long and what waits to be confirmed is taken back. */

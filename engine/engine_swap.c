@@ -296,6 +296,7 @@ static uint32_t roll_back(tw_engine_t *e, uint32_t blocks, bool carry)
 {
     const int to = e->e.kept, from = e->e.slot;
     slot_t *a = &e->slots[from], *b = &e->slots[to];
+    record_back(e);
     swap_disarm(e);
     refresh_kept(e, carry && blocks != 0);
     if (e->e.fading && blocks != 0) {

@@ -164,7 +164,7 @@ typedef struct tw_board {
      * NULL = there is none, and a graph with such a node is refused (IMG_SERVICE).
      */
     void (*isolate)(void *ctx, const tw_region_t *regions, uint32_t n);
-    uint32_t processors; /* bit (procID - 1): there are instances that play it; 0 = TW_PROCESSOR alone */
+    uint32_t processors;         /* bit (procID - 1): there are instances that play it; 0 = TW_PROCESSOR alone */
     const tw_board_gpio_t *gpio; /* NULL: no pins */
     /**
      * System call `low` of a script that the image calls privileged; engine thread. What the numbers mean is the

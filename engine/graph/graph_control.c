@@ -2,8 +2,8 @@
  *
  * A range of nodes under control is a row of g->flows; what the rows say of a node together is its `flow`. A skipped
  * node is never ready. A bypassed one has another function in its hot record, so the way of a plain RUN stays as it
- * is. LOCK is a note for an instance that shares its graph with others; one alone runs nodes one after the other
- * anyway.
+ * is. With several instances main runs the nodes that steer while all others are out of the graph, and runs what they
+ * LOCK; one instance alone runs nodes one after the other anyway.
  */
 #include "engine/graph/graph_priv.h"
 
@@ -20,6 +20,11 @@ static uint32_t pass_on(uint32_t cmd, void *inst, tw_xdm_t *data, uint32_t *stat
     }
     data[0].bytes = data[1].bytes = n;
     return 0;
+}
+
+bool control_steers(const tw_node_desc_t *d)
+{
+    return node_is(d, "arm_stream_graph_control");
 }
 
 static const tw_format_t *format_of(const tw_graph_t *g, const tw_graph_node_t *n, uint32_t arc)
@@ -65,6 +70,7 @@ static void look_again(tw_graph_t *g, uint32_t first, uint32_t count)
         if (n->flow != flow) {
             n->flow = flow;
             tw_graph_bind(g, node);
+            mp_flow(g, node);
             sched_wake(g, n->pos);
         }
     }
@@ -158,7 +164,7 @@ static tw_err_t control_loop(void *ctx, uint32_t count, uint32_t times)
         moved = false;
         for (uint32_t node = caller + 1; node <= caller + count; node++) {
             tw_graph_hot_t *h = &g->hot[g->nodes[node].pos];
-            if (node_ready(g, h)) {
+            if (mp_may(g, g->nodes[node].pos) && node_ready(g, h)) {
                 moved |= node_run(g, h) != 0;
             }
         }

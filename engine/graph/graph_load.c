@@ -521,7 +521,7 @@ static void boot_params(tw_graph_t *g, tw_graph_node_t *n, const tw_img_node_par
 }
 
 /* Grants are in the order of the nodes. */
-static uint32_t first_grant(const tw_graph_t *g, uint32_t node)
+uint32_t first_grant(const tw_graph_t *g, uint32_t node)
 {
     uint32_t low = 0, high = g->n_grants;
     while (low < high) {

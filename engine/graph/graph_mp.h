@@ -22,9 +22,11 @@
 
 typedef struct tw_instance_cfg {
     uint32_t processors; /* bit (procID - 1) of each it plays; nodes of any processor run where the graph allows one */
-    uint8_t arch;        /* 1..6 what it can execute, 0 anything */
-    uint8_t classes;     /* bit 0 "any", 1 low latency, 2 middle, 3 background; 0 = all. Background alone: main
-                            does not wait for what it has not begun */
+    const uint32_t *banks; /* bit VID of each bank it reaches, 8 words that outlive the crew; NULL all */
+    uint32_t ios;          /* bit hwid of each IO it is wired to, 0 all. Main moves them, so only its own count */
+    uint8_t arch;          /* 1..6 what it can execute, 0 anything */
+    uint8_t classes;       /* bit 0 "any", 1 low latency, 2 middle, 3 background; 0 = all. Background alone: main
+                              does not wait for what it has not begun */
 } tw_instance_cfg_t;
 
 enum { TW_INSTANCE_EVENTS = 16 };
@@ -73,6 +75,9 @@ tw_err_t tw_crew_init(tw_crew_t *c, const tw_instance_cfg_t *cfg, uint32_t n);
  * @param arena  4 bytes a node, a bit a node and instance, and the largest frame an instance stay taken
  * @return NOMEM: fault->at = bytes short; the arena is as it was
  *         IMG_NODE_ARCH: no instance may run the node, fault->at = its record
+ *         IMG_REACH: those that might do not reach its memory; section and at are the block (NODES), the arc (ARCS) or
+ *         the IO that main does not reach
+ *         IMG_MP: the program is built for one instance (TW_MULTIPROCESSOR 0)
  */
 tw_err_t tw_graph_share(tw_graph_t *g, tw_crew_t *crew, tw_arena_t *arena, tw_fault_t *fault);
 

@@ -160,6 +160,8 @@ bool flow_ios_out(tw_graph_t *g);
 /* graph_load.c */
 /** RESET, warm, of a node whose memory was copied from another graph; goes_on: what its arcs hold was, too. */
 void graph_reset_carried(tw_graph_t *g, uint32_t node, bool goes_on);
+/** Of the memory a node asked for at load; its grants follow one another. */
+uint32_t first_grant(const tw_graph_t *g, uint32_t node);
 /** What RESET hands a node, but its memory is where it lasts: a staged block is at home. */
 void node_memory(const tw_graph_t *g, uint32_t node, tw_node_reset_t *r);
 
@@ -182,6 +184,20 @@ bool node_ready(tw_graph_t *g, const tw_graph_hot_t *h);
 uint32_t node_run(tw_graph_t *g, tw_graph_hot_t *h);
 
 /* graph_control.c: flow control by nodes */
+#if TW_NODE_TEXTS
+static inline bool node_is(const tw_node_desc_t *d, const char *name)
+{
+    const char *own = d->name;
+    for (; *own != 0 && *own == *name; own++) {
+        name++;
+    }
+    return *own == *name;
+}
+#endif
+/** A node that acts on the graph or on the world, not on its arcs alone. graph_shadow.c */
+bool node_has_effects(const tw_node_desc_t *d);
+/** It steers others: nobody else is to run meanwhile. */
+bool control_steers(const tw_node_desc_t *d);
 void control_init(tw_graph_t *g);
 /** Nothing is under control; the use case stays. */
 void control_reset(tw_graph_t *g);
@@ -262,9 +278,16 @@ uint32_t sched_call(tw_graph_t *g, tw_graph_hot_t *h, tw_xdm_t *x, uint32_t *sta
 enum { MAIN_ID = 1 };
 typedef struct tw_graph_mp tw_graph_mp_t;
 void mp_block(tw_graph_t *g, uint64_t tick);
-/** Main has the node at this place to itself until mp_drop(); always true with one instance. */
-bool mp_hold(tw_graph_t *g, uint32_t pos, bool *release);
-void mp_drop(tw_graph_t *g, uint32_t pos, bool release);
+/** Main has the node at this place, and with `memory` what it shares with others of its thread, to itself until
+ *  mp_drop(); with one instance always. @return MP_BUSY: not now; else what is to be given to mp_drop() */
+enum { MP_LOCK = 1, MP_AREA = 2, MP_BUSY = 4 };
+uint32_t mp_hold(tw_graph_t *g, uint32_t pos, bool memory);
+/** @param held  what mp_hold() returned; nothing happens with MP_BUSY */
+void mp_drop(tw_graph_t *g, uint32_t pos, uint32_t held);
+/** A node's `flow` has changed, while main has the graph alone: who may run it now? */
+void mp_flow(tw_graph_t *g, uint32_t node);
+/** Main may run the node at this place. */
+bool mp_may(const tw_graph_t *g, uint32_t pos);
 /** Main, inside a block: a turn of the node at this place, when it is ready and nobody is at it. @return it moved data
  */
 bool mp_run_again(tw_graph_t *g, uint32_t pos);

@@ -96,12 +96,12 @@ uint32_t sys_level(tw_graph_t *g, tw_script_ctx_t *s)
         return sys_status(arc == UINT32_MAX ? TW_E_ARC_NONE : TW_E_ARG);
     }
     sums_t k = {0};
-    bool drop = false;
-    if (!mp_hold(g, g->arcs[arc].from, &drop)) {
+    const uint32_t held = mp_hold(g, g->arcs[arc].from, false);
+    if (held == MP_BUSY) {
         return sys_status(TW_E_BUSY);
     }
     const tw_err_t err = look(g, arc, &k);
-    mp_drop(g, g->arcs[arc].from, drop);
+    mp_drop(g, g->arcs[arc].from, held);
     if (err == TW_OK) {
         const double n = k.n != 0 ? k.n : 1;
         const double v = what == LEVEL_PEAK  ? k.peak

@@ -88,12 +88,12 @@ static uint32_t node_held(tw_graph_t *g, uint32_t cmd, uint32_t node, tw_script_
 /* BUSY: another instance runs the node just now. */
 static uint32_t node_call(tw_graph_t *g, uint32_t cmd, uint32_t node, tw_script_ctx_t *s)
 {
-    bool drop = false;
-    if (!mp_hold(g, g->nodes[node].pos, &drop)) {
+    const uint32_t held = mp_hold(g, g->nodes[node].pos, true);
+    if (held == MP_BUSY) {
         return sys_status(TW_E_BUSY);
     }
     const uint32_t result = node_held(g, cmd, node, s);
-    mp_drop(g, g->nodes[node].pos, drop);
+    mp_drop(g, g->nodes[node].pos, held);
     return result;
 }
 
@@ -143,7 +143,6 @@ static uint32_t arc_held(tw_graph_t *g, int64_t op, uint32_t arc, tw_script_ctx_
     case ARC_CLEAR:
         tw_arc_clear(&g->arcs[arc]);
         sched_consumed(g, &g->arcs[arc]);
-        sched_consumed(g, &g->arcs[arc]);
         return 0;
     case ARC_TIME:
         tw_script_set_int(s, 1, TW_T_U64, (int64_t)g->arcs[arc].stamp_us);
@@ -157,15 +156,14 @@ static uint32_t arc_held(tw_graph_t *g, int64_t op, uint32_t arc, tw_script_ctx_
 static uint32_t arc_call(tw_graph_t *g, int64_t op, int64_t index, tw_script_ctx_t *s)
 {
     const uint32_t arc = sys_below(index, g->n_arcs);
-    bool drop_from = false, drop_to = false;
     if (arc == UINT32_MAX) {
         return sys_status(TW_E_ARC_NONE);
     }
     const tw_arc_t *a = &g->arcs[arc];
-    const bool held = mp_hold(g, a->from, &drop_from) && mp_hold(g, a->to, &drop_to);
-    const uint32_t result = held ? arc_held(g, op, arc, s) : sys_status(TW_E_BUSY);
-    mp_drop(g, a->to, drop_to);
-    mp_drop(g, a->from, drop_from);
+    const uint32_t from = mp_hold(g, a->from, false), to = from != MP_BUSY ? mp_hold(g, a->to, false) : MP_BUSY;
+    const uint32_t result = to != MP_BUSY ? arc_held(g, op, arc, s) : sys_status(TW_E_BUSY);
+    mp_drop(g, a->to, to);
+    mp_drop(g, a->from, from);
     return result;
 }
 
@@ -241,10 +239,9 @@ static uint32_t sys_popped(tw_graph_t *g, uint32_t k, tw_script_ctx_t *s)
         return sys_status(TW_E_PARAM_NODE);
     }
     if (k == SYS_RESETNODE) {
-        bool drop = false;
-        const bool held = mp_hold(g, g->nodes[node].pos, &drop);
-        const uint32_t result = held ? reset_node(g, node, -1, false) : sys_status(TW_E_BUSY);
-        mp_drop(g, g->nodes[node].pos, drop);
+        const uint32_t held = mp_hold(g, g->nodes[node].pos, true);
+        const uint32_t result = held != MP_BUSY ? reset_node(g, node, -1, false) : sys_status(TW_E_BUSY);
+        mp_drop(g, g->nodes[node].pos, held);
         return result;
     }
     if (tag > TW_TAG_ALL) {

@@ -362,8 +362,7 @@ static bool open_engine(tw_replay_t *r)
     if (r->mem == NULL || tw_engine_init(&r->engine, &cfg, r->mem, need) != TW_OK) {
         return fail(r, TW_REPLAY_REFUSED, 0, "not enough memory for the graphs of this recording");
     }
-    r->main = r->times = r->inputs = r->outputs = r->acks = r->starts = r->answers =
-        tw_replay_begin(f);
+    r->main = r->times = r->inputs = r->outputs = r->acks = r->starts = r->answers = tw_replay_begin(f);
     return true;
 }
 

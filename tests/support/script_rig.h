@@ -21,8 +21,8 @@ typedef struct script_rig {
     tw_board_gpio_t gpio;
     tw_apps_t apps;
     const tw_infer_t *infer;
-    uint32_t levels, outputs;                    /* of the pins */
-    tw_err_t gpio_fails;                         /* what the next writes answer */
+    uint32_t levels, outputs;                     /* of the pins */
+    tw_err_t gpio_fails;                          /* what the next writes answer */
     script_rig_event_t events[SCRIPT_RIG_EVENTS]; /* the first ones since script_rig_load() */
     uint32_t n_events;
     tw_answer_t answers[SCRIPT_RIG_EVENTS]; /* told to the host, without data */

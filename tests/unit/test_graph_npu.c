@@ -10,7 +10,8 @@
 
 enum { SUBMIT = 1, POLL, RESULT, CANCEL, MODELS = 3, JOBS = 8 };
 
-/* Model 0: two inputs of 4 and 2 bytes, output[k] = sum of all inputs + k, 3 bytes. 1: as 0, arena of 3000. 2: too large. */
+/* Model 0: two inputs of 4 and 2 bytes, output[k] = sum of all inputs + k, 3 bytes. 1: as 0, arena of 3000. 2: too
+ * large. */
 static struct backend {
     tw_infer_job_t job[JOBS];
     tw_infer_state_t state[JOBS];
@@ -31,7 +32,9 @@ static tw_err_t describe(void *ctx, uint32_t slot, tw_infer_model_t *m)
                             .n_out = 1,
                             .in = {{.bytes = 4, .raw = TW_RAW_U8}, {.bytes = 2, .raw = TW_RAW_U8}},
                             .out = {{.bytes = 3, .raw = TW_RAW_U8}},
-                            .arena_bytes = slot == 0 ? 32 : slot == 1 ? 3000 : 5000};
+                            .arena_bytes = slot == 0   ? 32
+                                           : slot == 1 ? 3000
+                                                       : 5000};
     return slot < MODELS ? TW_OK : TW_E_NOT_FOUND;
 }
 

@@ -153,8 +153,8 @@ static void a_loop_has_a_range_and_an_end(void **state)
     static const struct {
         int64_t node, times;
         tw_err_t err;
-    } cases[] = {{0, 1, TW_OK}, {2, 64, TW_OK}, {3, 1, TW_E_PARAM_MATCH}, {0, 65, TW_E_PARAM_MATCH},
-                 {-1, 1, TW_E_PARAM_MATCH}};
+    } cases[] = {
+        {0, 1, TW_OK}, {2, 64, TW_OK}, {3, 1, TW_E_PARAM_MATCH}, {0, 65, TW_E_PARAM_MATCH}, {-1, 1, TW_E_PARAM_MATCH}};
     for (size_t i = 0; i < TW_COUNT(cases); i++) {
         char text[160];
         (void)snprintf(text, sizeof text,
@@ -352,7 +352,7 @@ static void levels_are_of_what_waits_or_of_the_last_frame(void **state)
     assert_true(level(0, 1) == 0.0 && level(1, 1) == 0.0); /* nothing has passed */
     assert_int_equal(tw_graph_write_arc(&r.graph, 2, (const uint8_t *)frame, RIG_FRAME), RIG_FRAME);
     assert_true(level(0, 2) == 0.5);
-    assert_true(level(2, 2) == 0.015625);                  /* 8192 / 32768 / 16 */
+    assert_true(level(2, 2) == 0.015625);                        /* 8192 / 32768 / 16 */
     assert_true(level(1, 2) > 0.13975 && level(1, 2) < 0.13976); /* sqrt(0.3125 / 16) */
     frame[3] = -32768;
     assert_int_equal(tw_graph_write_arc(&r.graph, 2, (const uint8_t *)frame, RIG_FRAME), RIG_FRAME);

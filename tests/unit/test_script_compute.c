@@ -11,13 +11,16 @@
 
 static script_rig_t r;
 
-/* p0 = window of r3 elements of type `types[r4]` from byte 0, p1 the same from byte 512; r0, r1, r2 are the caller's. */
-static const char *const call_i16 = "copy p0 p5\nptype p0 int16\ncopy p1 p5\nptype p1 int16\npbase p1 r3\ncallsys 6\nret\n";
-static const char *const call_i64 = "copy p0 p5\nptype p0 int64\ncopy p1 p5\nptype p1 int64\npbase p1 r3\ncallsys 6\nret\n";
-static const char *const call_f32 =
-    "copy p0 p5\nptype p0 fp32\ncopy p1 p5\nptype p1 fp32\npbase p1 r3\nconv r1 fp32\n"
-    "movi fp32 r4 1000\ndiv r1 r4\nconv r2 fp32\ncallsys 6\nret\n";
-static const char *const call_mixed = "copy p0 p5\nptype p0 fp32\ncopy p1 p5\nptype p1 int16\npbase p1 r3\ncallsys 6\nret\n";
+/* p0 = window of r3 elements of type `types[r4]` from byte 0, p1 the same from byte 512; r0, r1, r2 are the caller's.
+ */
+static const char *const call_i16 =
+    "copy p0 p5\nptype p0 int16\ncopy p1 p5\nptype p1 int16\npbase p1 r3\ncallsys 6\nret\n";
+static const char *const call_i64 =
+    "copy p0 p5\nptype p0 int64\ncopy p1 p5\nptype p1 int64\npbase p1 r3\ncallsys 6\nret\n";
+static const char *const call_f32 = "copy p0 p5\nptype p0 fp32\ncopy p1 p5\nptype p1 fp32\npbase p1 r3\nconv r1 fp32\n"
+                                    "movi fp32 r4 1000\ndiv r1 r4\nconv r2 fp32\ncallsys 6\nret\n";
+static const char *const call_mixed =
+    "copy p0 p5\nptype p0 fp32\ncopy p1 p5\nptype p1 int16\npbase p1 r3\ncallsys 6\nret\n";
 static const char *const call_ptr = "copy p0 p5\nptype p0 fp8a\ncallsys 6\nret\n";
 static const char *const call_bare = "callsys 6\nret\n";
 enum { I16, I64, F32, MIXED, FP8, BARE };
@@ -202,13 +205,13 @@ static void numbers_equal_those_of_libm(void **state)
         int id;
         double x, y, want;
     } cases[] = {
-        {TW_COMPUTE_LOG10, 1000, 0, 3},      {TW_COMPUTE_LOG10, 0.5, 0, -0.30102999566},
-        {TW_COMPUTE_EXP10, 3, 0, 1000},      {TW_COMPUTE_EXP10, -2, 0, 0.01},
-        {TW_COMPUTE_EXP10, 0.5, 0, 3.16228}, {TW_COMPUTE_DB, -0.1, 0, -20},
-        {TW_COMPUTE_UNDB, -20, 0, 0.1},      {TW_COMPUTE_UNDB, 6, 0, 1.99526231497},
-        {TW_COMPUTE_SIN, 0.5, 0, 0.4794255}, {TW_COMPUTE_COS, 0.5, 0, 0.8775826},
+        {TW_COMPUTE_LOG10, 1000, 0, 3},       {TW_COMPUTE_LOG10, 0.5, 0, -0.30102999566},
+        {TW_COMPUTE_EXP10, 3, 0, 1000},       {TW_COMPUTE_EXP10, -2, 0, 0.01},
+        {TW_COMPUTE_EXP10, 0.5, 0, 3.16228},  {TW_COMPUTE_DB, -0.1, 0, -20},
+        {TW_COMPUTE_UNDB, -20, 0, 0.1},       {TW_COMPUTE_UNDB, 6, 0, 1.99526231497},
+        {TW_COMPUTE_SIN, 0.5, 0, 0.4794255},  {TW_COMPUTE_COS, 0.5, 0, 0.8775826},
         {TW_COMPUTE_ATAN2, 1, -1, 2.3561945}, {TW_COMPUTE_SQRT, 2, 0, 1.41421356},
-        {TW_COMPUTE_LOG, 10, 0, 2.302585},   {TW_COMPUTE_EXP, 1, 0, 2.7182818},
+        {TW_COMPUTE_LOG, 10, 0, 2.302585},    {TW_COMPUTE_EXP, 1, 0, 2.7182818},
         {TW_COMPUTE_POW, 2, 10, 1024},
     };
     start();
