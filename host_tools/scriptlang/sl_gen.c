@@ -624,7 +624,7 @@ static void store_words(gen_t *g, const image_t *im, uint32_t from)
         }
         i += run;
     }
-    g->mem = (place_t){true, -1, -1};
+    g->mem = (place_t){true, (int32_t)im->n, TW_T_I32};
 }
 
 /* The first turn of each `every` is one period from now. */
