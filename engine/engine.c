@@ -170,9 +170,9 @@ static tw_err_t share(tw_engine_t *e, slot_t *s, tw_arena_t *arena, tw_fault_t *
     return err;
 }
 
-static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t bytes, bool in_place, tw_fault_t *fault)
+static tw_err_t build(tw_engine_t *e, slot_t *s, tw_arena_t arena, const uint8_t *image, uint32_t bytes, bool in_place,
+                      tw_fault_t *fault)
 {
-    tw_arena_t arena = {.base = s->mem, .size = e->cfg.graph_bytes};
     TW_TRY(tw_graph_check(image, bytes, e->cfg.board, &arena, fault));
     tw_graph_image_t parts;
     TW_TRY(tw_graph_place(image, bytes, in_place, &arena, &parts, fault));
@@ -184,6 +184,8 @@ static tw_err_t build(tw_engine_t *e, slot_t *s, const uint8_t *image, uint32_t 
                                 .ack_port = e->cfg.port,
                                 .board = &s->side.board,
                                 .infer = e->cfg.infer,
+                                .apps = e->cfg.apps,
+                                .npu_bytes = e->cfg.npu_bytes,
                                 .kept = boot ? e->cfg.board : NULL,
                                 .image = parts};
     TW_TRY(take_marks(s, tw_bits(tw_img_word(image, 0, TW_W_COUNTS), TW_W12_NODES), &arena, fault));
@@ -222,7 +224,32 @@ static tw_err_t spare_is_free(tw_engine_t *e)
     return tw_bits(where, WHERE_FADING) != 0 ? TW_E_BUSY : TW_OK;
 }
 
-tw_err_t tw_engine_prime(tw_engine_t *e, const uint8_t *image, uint32_t bytes, bool in_place, tw_fault_t *fault)
+/* Bad input changes nothing: while the slot holds a graph to go back to, the new one is built behind that first. What
+ * is refused there leaves both; what is not is then built in its place, where there is more room. */
+static tw_err_t try_beside(tw_engine_t *e, const slot_t *kept, const uint8_t *image, uint32_t bytes, bool in_place,
+                           const tw_swap_t *how, tw_fault_t *fault)
+{
+    uint32_t blocks;
+    tw_arena_t arena = kept->rest;
+    slot_t *trial = tw_arena_take(&arena, sizeof *trial, _Alignof(slot_t));
+    *fault = (tw_fault_t){.err = TW_E_NOMEM, .at = (uint32_t)sizeof *trial};
+    tw_err_t err = TW_E_NOMEM;
+    if (trial != NULL) {
+        *trial = (slot_t){0};
+        err = build(e, trial, arena, image, bytes, in_place, fault);
+    }
+    if (err == TW_OK) {
+        err = swap_plan(e, trial, how, &blocks, fault);
+        tw_graph_stop(&trial->graph);
+    }
+    if (err == TW_E_NOMEM) {
+        *fault = (tw_fault_t){.err = TW_E_KEPT_ROOM, .at = fault->section == 0 ? fault->at : 0};
+    }
+    return err == TW_OK ? TW_OK : fault->err;
+}
+
+tw_err_t tw_engine_prime_for(tw_engine_t *e, const uint8_t *image, uint32_t bytes, bool in_place, const tw_swap_t *how,
+                             tw_fault_t *fault)
 {
     engine_sync(e);
     *fault = (tw_fault_t){.err = spare_is_free(e)};
@@ -230,9 +257,13 @@ tw_err_t tw_engine_prime(tw_engine_t *e, const uint8_t *image, uint32_t bytes, b
     tw_engine_unprime(e);
     const int spare = e->c.view == 0 ? 1 : 0;
     slot_t *s = &e->slots[spare];
+    if (engine_kept(e) == spare) {
+        TW_TRY(try_beside(e, s, image, bytes, in_place, how, fault));
+    }
     leave_slot(s);
     e->c.kept_gone = true;
-    const tw_err_t err = build(e, s, image, bytes, in_place, fault);
+    const tw_arena_t all = {.base = s->mem, .size = e->cfg.graph_bytes};
+    const tw_err_t err = build(e, s, all, image, bytes, in_place, fault);
     if (err == TW_OK) {
         s->live = true;
         s->image = ++e->c.images;
@@ -243,6 +274,12 @@ tw_err_t tw_engine_prime(tw_engine_t *e, const uint8_t *image, uint32_t bytes, b
         }
     }
     return err;
+}
+
+tw_err_t tw_engine_prime(tw_engine_t *e, const uint8_t *image, uint32_t bytes, bool in_place, tw_fault_t *fault)
+{
+    static const tw_swap_t at_once;
+    return tw_engine_prime_for(e, image, bytes, in_place, &at_once, fault);
 }
 
 void tw_engine_unprime(tw_engine_t *e)
@@ -309,6 +346,16 @@ static bool running(tw_engine_t *e)
     return tw_gauge_get(&e->state) == TW_GRAPH_RUNNING;
 }
 
+/* A script of the graph asked for it; not those of a graph that is being faded out. */
+static void take_stop(tw_engine_t *e)
+{
+    tw_graph_t *g = e->e.graph;
+    if (g != NULL && g->asks.stop) {
+        g->asks.stop = false;
+        (void)engine_control(e, TW_CTL_STOP, 0);
+    }
+}
+
 bool tw_engine_tick(tw_engine_t *e)
 {
     const uint64_t w = tw_word_load(&e->word);
@@ -338,6 +385,7 @@ bool tw_engine_tick(tw_engine_t *e)
         probe_scripts(e);
     }
     debug_after(e);
+    take_stop(e);
     if (e->e.steps != 0 && --e->e.steps == 0) {
         tw_gauge_set(&e->state, TW_GRAPH_STOPPED);
         state_due(e);
@@ -361,6 +409,11 @@ void tw_engine_doze(tw_engine_t *e, uint32_t k)
 bool tw_engine_busy(const tw_engine_t *e)
 {
     return tw_crew_busy(&e->crew);
+}
+
+uint32_t tw_engine_idle_ms(const tw_engine_t *e)
+{
+    return e->e.graph != NULL ? e->e.graph->asks.idle_ms : UINT32_MAX;
 }
 
 double tw_engine_period_s(const tw_engine_t *e)

@@ -47,6 +47,11 @@ typedef struct tw_engine_cfg {
     void (*wait)(void *ctx, uint32_t k);
     void (*wake)(void *ctx, uint32_t k);
     void *wait_ctx;
+    const tw_apps_t *apps; /* application callbacks of scripts, NULL none */
+    uint32_t npu_bytes;    /* of each graph, for networks its scripts run; 0 = TW_SCRIPT_NPU_BYTES */
+    /** A replay: what scripts were told by pins, application, board and networks. NULL: they are asked. */
+    bool (*recall)(void *ctx, tw_answer_t *a);
+    void *recall_ctx;
 } tw_engine_cfg_t;
 
 /** Memory tw_engine_init() takes for this configuration [bytes], alignment 64. */
@@ -61,6 +66,21 @@ tw_err_t tw_engine_init(tw_engine_t **out, const tw_engine_cfg_t *cfg, void *mem
 
 typedef enum tw_graph_state { TW_GRAPH_EMPTY = 0, TW_GRAPH_STOPPED = 1, TW_GRAPH_RUNNING = 2 } tw_graph_state_t;
 
+/* What the new graph takes over from the old at the boundary, for nodes that are the same in both (graph_carry.h). */
+typedef enum tw_carry {
+    TW_CARRY_NONE = 0,   /* nothing: every node as RESET left it */
+    TW_CARRY_STATE = 1,  /* what the signal left behind; parameters are those of the new image */
+    TW_CARRY_PARAMS = 2, /* the same, and parameters as they are in the old graph win over the new image's; settings of
+                            IOs that were changed since its load go along */
+} tw_carry_t;
+
+typedef struct tw_swap {
+    bool start;   /* else the new graph is left STOPPED, without a fade */
+    bool confirm; /* watched: overload or NaN in an output rolls back by itself, until put_keep or put_rollback */
+    tw_carry_t carry;
+    uint32_t fade_us; /* both graphs run and their outputs are mixed for so long, in whole blocks; 0: at once */
+} tw_swap_t;
+
 /**
  * Verify an image completely and prime it in the spare slot: memory placed, nodes RESET, boot
  * parameters set, scripts verified. The running graph is not touched.
@@ -69,11 +89,15 @@ typedef enum tw_graph_state { TW_GRAPH_EMPTY = 0, TW_GRAPH_STOPPED = 1, TW_GRAPH
  * @return TW_OK: the slot waits for tw_engine_put_swap() or tw_engine_unprime()
  *         TW_E_BUSY: the spare slot still waits for the engine to leave it (one block, or a fade)
  *         TW_E_UNCONFIRMED: the spare slot holds the graph an unconfirmed swap would go back to
- *         IMG_*, SCR_*, PARAM_*, NOMEM: fault says section (TW_SEC_* + 1, 0 header) and place;
- *         the running graph goes on, but the spare slot was used to look at the image: unless BUSY or UNCONFIRMED,
- *         what could be rolled back to is gone, as after a prime that succeeds
+ *         TW_E_KEPT_ROOM: the spare slot holds the graph one can go back to, and there is not room behind it to try
+ *         this one: fault->at = bytes it is short of, at least; tw_engine_put_keep() gives that graph up
+ *         IMG_*, SCR_*, PARAM_*, NOMEM: fault says section (TW_SEC_* + 1, 0 header) and place
+ *         After a refusal everything is as it was; after TW_OK there is nothing to go back to until the next swap
  */
 tw_err_t tw_engine_prime(tw_engine_t *e, const uint8_t *image, uint32_t bytes, bool in_place, tw_fault_t *fault);
+/** The same for a swap to come, whose errors are told here: then the graph one can go back to is still there. */
+tw_err_t tw_engine_prime_for(tw_engine_t *e, const uint8_t *image, uint32_t bytes, bool in_place, const tw_swap_t *how,
+                             tw_fault_t *fault);
 /** Forget a primed graph that was not swapped in. What could be rolled back to before the prime is gone. */
 void tw_engine_unprime(tw_engine_t *e);
 
@@ -181,25 +205,12 @@ tw_err_t tw_engine_put_read(tw_engine_t *e, uint32_t token, uint32_t node, uint3
 /** Reply: UNSUPPORTED when the driver refuses after all, also told as TW_EV_IO; the old settings stay then. */
 tw_err_t tw_engine_put_io(tw_engine_t *e, uint32_t token, uint32_t io, const uint32_t settings[3]);
 
-/* What the new graph takes over from the old at the boundary, for nodes that are the same in both (graph_carry.h). */
-typedef enum tw_carry {
-    TW_CARRY_NONE = 0,   /* nothing: every node as RESET left it */
-    TW_CARRY_STATE = 1,  /* what the signal left behind; parameters are those of the new image */
-    TW_CARRY_PARAMS = 2, /* the same, and parameters as they are in the old graph win over the new image's */
-} tw_carry_t;
-
-typedef struct tw_swap {
-    bool start;   /* else the new graph is left STOPPED, without a fade */
-    bool confirm; /* watched: overload or NaN in an output rolls back by itself, until put_keep or put_rollback */
-    tw_carry_t carry;
-    uint32_t fade_us; /* both graphs run and their outputs are mixed for so long, in whole blocks; 0: at once */
-} tw_swap_t;
 /**
  * Make the primed graph the current one. The old one stays in its slot to go back to, until the next prime, put_keep
  * or put_unload. The reply comes when the new graph takes over (a fade begins there); its value: blocks of the fade.
  * @return STATE: nothing primed; FADE_FORMAT: fault->at = hwid of an IO the graphs use with two formats, 0xFFFFFFFF
- *         when their blocks differ in length; NOMEM: fault->at = bytes the slot is short of for fading or carrying;
- *         RANGE: a fade of more than 2^20 blocks. The graph stays primed
+ *         when their blocks differ in length; FADE_DRIVER: of one they use through its driver; NOMEM: fault->at = bytes
+ * the slot is short of for fading or carrying; RANGE: a fade of more than 2^20 blocks. The graph stays primed
  */
 tw_err_t tw_engine_put_swap_to(tw_engine_t *e, uint32_t token, const tw_swap_t *how, tw_fault_t *fault);
 /** The same, at once and with nothing carried over. */
@@ -337,10 +348,11 @@ uint32_t tw_engine_trace_lost(tw_engine_t *e);
 /* ---- control side: recording -------------------------------------------------------- */
 
 typedef enum tw_recorder_state {
-    TW_RECORDER_WAITING = 0, /* for a graph that is primed after tw_engine_record() and swapped in */
+    TW_RECORDER_WAITING = 0, /* for a graph that is primed after tw_engine_record() and swapped in, without a fade from
+                                one that runs and with nothing carried over */
     TW_RECORDER_ON = 1,
     TW_RECORDER_FULL = 2,  /* the ring took no more: the recording ends here, the graph goes on */
-    TW_RECORDER_ENDED = 3, /* as asked */
+    TW_RECORDER_ENDED = 3, /* as asked, or before going back to a graph of before the recording */
 } tw_recorder_state_t;
 
 /**
@@ -410,6 +422,7 @@ typedef enum tw_event {
     TW_EV_FLOW = 5,         /* at = arc, value = 0 underflow, 1 overflow; first of a series */
     TW_EV_IO = 6,           /* at = hwid, value: back-end's; err: settings it refused */
     TW_EV_APP = 7,          /* at = callapp code, value = r0 */
+    TW_EV_USE_CASE = 9,     /* a script asked for use case `at`: the graph has it from here on; value = before */
     TW_EV_DEBUG = 8,        /* a debugger holds a script: at = script, value = pc */
 } tw_event_t;
 
@@ -442,6 +455,11 @@ bool tw_engine_help(tw_engine_t *e, uint32_t k);
 void tw_engine_doze(tw_engine_t *e, uint32_t k);
 /** A block is open: a helper should rather spin than sleep. */
 bool tw_engine_busy(const tw_engine_t *e);
+/**
+ * What the scripts of the block before said about a pause (`idle`): until then nothing urgent comes, so a port may
+ * sleep longer. Engine side only. @return [ms] the shortest of them; UINT32_MAX: none said anything
+ */
+uint32_t tw_engine_idle_ms(const tw_engine_t *e);
 /** Seconds of one block of the graph that runs; 0.001 without a graph. Engine side only. */
 double tw_engine_period_s(const tw_engine_t *e);
 /**

@@ -340,8 +340,8 @@ tw_err_t fade_check(const fade_side_t *old, const tw_graph_t *og, const fade_sid
         const fade_io_t *io = &now->ios[i], *was = io_of(old, io->hwid, io->tx);
         const bool driven = was != NULL && (og->ios[was - old->ios].driver != NULL || ng->ios[i].driver != NULL);
         if (driven) { /* its driver serves one graph at a time */
-            *fault = (tw_fault_t){.err = TW_E_FADE_FORMAT, .at = io->hwid};
-            return TW_E_FADE_FORMAT;
+            *fault = (tw_fault_t){.err = TW_E_FADE_DRIVER, .at = io->hwid};
+            return TW_E_FADE_DRIVER;
         }
         if (was != NULL && (was->fmt->raw != io->fmt->raw || was->frame != io->frame ||
                             was->fmt->channels != io->fmt->channels || was->fmt->interleave != io->fmt->interleave ||

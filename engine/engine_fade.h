@@ -51,7 +51,7 @@ void fade_prepare(fade_side_t *s, const tw_graph_t *g, tw_arena_t *arena);
 /**
  * Control: can these two fade?
  * @return TW_OK; NOMEM: at = bytes missing in one of the slots; FADE_FORMAT: at = hwid of an IO they use with two
- *         formats, or 0xFFFFFFFF when their blocks differ in length
+ *         formats, or 0xFFFFFFFF when their blocks differ in length; FADE_DRIVER: at = hwid of one its driver moves
  */
 tw_err_t fade_check(const fade_side_t *old, const tw_graph_t *og, const fade_side_t *now, const tw_graph_t *ng,
                     tw_fault_t *fault);

@@ -1,5 +1,6 @@
 /* engine_io.c - settings of a graph's IOs: told, checked, put; they reach a driver at a frame boundary. */
 #include "engine/engine_priv.h"
+#include "engine/graph/twg1_read.h"
 
 enum { WORDS = 3 };
 
@@ -60,6 +61,22 @@ tw_err_t tw_engine_put_io(tw_engine_t *e, uint32_t token, uint32_t io, const uin
     return engine_put(e, &c, words, on_token(token));
 }
 
+static const tw_format_t *format_of(const tw_graph_t *g, uint32_t io)
+{
+    return &g->formats[tw_graph_arc_format(g, g->ios[io].arc_index, g->ios[io].tx)];
+}
+
+void io_accept_again(tw_engine_t *e, const tw_graph_t *g)
+{
+    const tw_board_t *b = e->cfg.board;
+    for (uint32_t i = 0; b->accept != NULL && i < g->n_ios; i++) {
+        const tw_format_t *f = format_of(g, i);
+        const uint32_t now[WORDS] = {tw_gauge_get(&g->ios[i].settings[0]), tw_gauge_get(&g->ios[i].settings[1]),
+                                     tw_gauge_get(&g->ios[i].settings[2])};
+        (void)b->accept(b->ctx, g->ios[i].hwid, f->raw, f->channels, f->rate_hz, f->frame_bytes, now);
+    }
+}
+
 /* ---- engine side ------------------------------------------------------------------------- */
 
 void io_save(const tw_graph_t *g, uint32_t io, uint8_t words[12])
@@ -82,4 +99,59 @@ tw_err_t io_apply(tw_engine_t *e, uint32_t io, const uint8_t words[12])
         host.event(host.ctx, &ev);
     }
     return err;
+}
+
+/* ---- another graph takes over ------------------------------------------------------------ */
+
+/* The same IO of another graph, with the same format; its number, or UINT32_MAX. */
+static uint32_t same_io(const tw_graph_t *g, const tw_graph_t *other, uint32_t io)
+{
+    for (uint32_t i = 0; i < other->n_ios; i++) {
+        if (other->ios[i].hwid == g->ios[io].hwid && other->ios[i].tx == g->ios[io].tx) {
+            return tw_format_same(format_of(g, io), format_of(other, i)) ? i : UINT32_MAX;
+        }
+    }
+    return UINT32_MAX;
+}
+
+static void words_of_image(const tw_graph_t *g, uint32_t io, uint8_t words[12])
+{
+    const uint8_t *img = g->env.image.whole;
+    const uint32_t at = tw_img_record(img, TW_SEC_IOS, io, TW_IO_WORDS);
+    for (uint32_t i = 0; i < WORDS; i++) {
+        tw_put_le32(words + 4 * i, tw_img_word(img, at, 2 + i));
+    }
+}
+
+void io_carry(tw_engine_t *e, const tw_graph_t *old)
+{
+    const tw_graph_t *now = e->e.graph;
+    for (uint32_t i = 0; i < now->n_ios; i++) {
+        const uint32_t from = same_io(now, old, i);
+        uint8_t words[4 * WORDS], image[4 * WORDS];
+        if (from == UINT32_MAX) {
+            continue;
+        }
+        io_save(old, from, words);
+        words_of_image(old, from, image);
+        if (memcmp(words, image, sizeof words) != 0) {
+            (void)io_apply(e, i, words);
+        }
+    }
+}
+
+void io_back(tw_engine_t *e, const tw_graph_t *from)
+{
+    const tw_graph_t *now = e->e.graph;
+    for (uint32_t i = 0; i < now->n_ios; i++) {
+        const uint32_t other = same_io(now, from, i);
+        uint8_t words[4 * WORDS], others[4 * WORDS];
+        io_save(now, i, words);
+        if (other != UINT32_MAX) {
+            io_save(from, other, others);
+        }
+        if (other != UINT32_MAX && memcmp(words, others, sizeof words) != 0) {
+            (void)io_apply(e, i, words);
+        }
+    }
 }

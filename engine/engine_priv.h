@@ -215,6 +215,9 @@ int engine_kept(const tw_engine_t *e);
 void engine_sync(tw_engine_t *e);
 /** True when the engine has applied every published swap, rollback, keep and unload. */
 bool engine_settled(tw_engine_t *e);
+/** Control: what the swap to `s` needs to know of both graphs, in the memory the new one left. @param blocks  of its
+ *  fade; errors as tw_engine_put_swap_to() */
+tw_err_t swap_plan(tw_engine_t *e, slot_t *s, const tw_swap_t *how, uint32_t *blocks, tw_fault_t *fault);
 /** Record at a queue position. */
 static inline cmd_t *cmd_at(tw_engine_t *e, uint32_t pos)
 {
@@ -292,6 +295,12 @@ void state_look(tw_engine_t *e, bool ran);
 /** Settings of an IO as they are, and other ones: three words, little endian. @return UNSUPPORTED: the old ones stay */
 void io_save(const tw_graph_t *g, uint32_t io, uint8_t words[12]);
 tw_err_t io_apply(tw_engine_t *e, uint32_t io, const uint8_t words[12]);
+/** The graph that took over from `old`: IOs both have go on with settings changed since `old` was loaded. */
+void io_carry(tw_engine_t *e, const tw_graph_t *old);
+/** The graph that came back after `from`: its IOs have its settings again. */
+void io_back(tw_engine_t *e, const tw_graph_t *from);
+/** Control: a graph the board took is to come back; what was looked at since does not count. */
+void io_accept_again(tw_engine_t *e, const tw_graph_t *g);
 
 /* engine_shadow.c: engine side */
 void shadow_apply(tw_engine_t *e, const cmd_t *c);
@@ -318,10 +327,14 @@ void record_look(tw_engine_t *e);
 void record_command(tw_engine_t *e, const cmd_t *c);
 /** Port and board for graphs, which note what passes while something is recorded. */
 void record_init(tw_engine_t *e);
+/** The engine is about to go back: to a graph of before the recording, and that ends here. */
+void record_back(tw_engine_t *e);
 void record_block(tw_engine_t *e);
 void record_block_end(tw_engine_t *e);
 /** The block took too long and what waits to be confirmed is taken back. */
 void record_overload(tw_engine_t *e, uint32_t permille);
+/** tw_graph_host_t.answer */
+void record_answer(void *ctx, const tw_answer_t *a);
 /** A script ran for a probe, after the block. */
 void record_run(tw_engine_t *e, uint32_t script, const int64_t *args, uint32_t n);
 

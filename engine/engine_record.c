@@ -235,11 +235,34 @@ static uint32_t fade_us(const tw_graph_t *g, uint32_t blocks)
     return us < (double)UINT32_MAX ? (uint32_t)us : UINT32_MAX;
 }
 
+static bool running(const tw_engine_t *e)
+{
+    return tw_gauge_get(&e->state) == TW_GRAPH_RUNNING;
+}
+
+/* The graph the engine keeps was there before the recording began. */
+static bool kept_is_unknown(const tw_engine_t *e)
+{
+    const tw_recorder_t *r = e->e.rec;
+    return state_of(r) == TW_RECORDER_ON && e->slots[e->e.kept].image < r->first_image;
+}
+
+void record_back(tw_engine_t *e)
+{
+    if (e->e.rec != NULL && kept_is_unknown(e)) {
+        end(e, TW_RECORDER_ENDED);
+    }
+}
+
 static void put_swap(tw_engine_t *e, const cmd_t *c)
 {
     tw_recorder_t *r = e->e.rec;
     const slot_t *s = &e->slots[c->a];
-    if (state_of(r) == TW_RECORDER_WAITING && s->image >= r->first_image) {
+    /* what is taken over from a graph that was not recorded, or is mixed with it, no replay could know */
+    const bool alone =
+        e->e.graph == NULL || (tw_bits(c->b, OP_SWAP_CARRY) == TW_CARRY_NONE && (c->more == 0 || !running(e)));
+    if (state_of(r) == TW_RECORDER_WAITING && s->image >= r->first_image && alone) {
+        r->first_image = s->image;
         atomic_store_explicit(&r->state, TW_RECORDER_ON, memory_order_relaxed);
     }
     uint8_t *p = begin(e, TW_REC_SWAP, 20);
@@ -258,8 +281,10 @@ static void put_rollback(tw_engine_t *e, const cmd_t *c)
         return; /* it will be refused */
     }
     if (c->op == OP_KEEP) {
-        put(e, TW_REC_KEEP, 0, 0, NULL, 0);
-    } else {
+        if (!kept_is_unknown(e)) {
+            put(e, TW_REC_KEEP, 0, 0, NULL, 0);
+        }
+    } else if (!kept_is_unknown(e)) {
         put(e, TW_REC_ROLLBACK, fade_us(&e->slots[e->e.kept].graph, c->more), 0, NULL, 0);
     }
 }
@@ -337,6 +362,21 @@ void record_command(tw_engine_t *e, const cmd_t *c)
     case OP_SHADOW_DROP:
     case OP_DEBUG: /* nobody debugs while something is recorded */
         break;
+    }
+}
+
+void record_answer(void *ctx, const tw_answer_t *a)
+{
+    tw_engine_t *e = ctx;
+    uint8_t *p = begin(e, TW_REC_ANSWER, 16 + a->bytes);
+    if (p != NULL) {
+        tw_put_le32(p, a->from);
+        tw_put_le32(p + 4, a->status);
+        tw_put_le64(p + 8, (uint64_t)a->result);
+        if (a->bytes != 0) {
+            memcpy(p + 16, a->data, a->bytes);
+        }
+        commit(e, 16 + a->bytes);
     }
 }
 

@@ -48,8 +48,7 @@ static uint32_t blocks_of(const tw_graph_t *g, uint32_t fade_us)
     return whole + (whole < blocks);
 }
 
-/* What the swap needs to know of both graphs, in the memory the new one left. */
-static tw_err_t plan_swap(tw_engine_t *e, slot_t *s, const tw_swap_t *how, uint32_t *blocks, tw_fault_t *fault)
+tw_err_t swap_plan(tw_engine_t *e, slot_t *s, const tw_swap_t *how, uint32_t *blocks, tw_fault_t *fault)
 {
     slot_t *old = e->c.group_view != NO_SLOT ? &e->slots[e->c.group_view] : NULL;
     s->rest.used = s->rest_mark;
@@ -75,7 +74,7 @@ tw_err_t tw_engine_put_swap_to(tw_engine_t *e, uint32_t token, const tw_swap_t *
         fault->err = TW_E_STATE;
         return TW_E_STATE;
     }
-    TW_TRY(plan_swap(e, &e->slots[e->c.primed], how, &blocks, fault));
+    TW_TRY(swap_plan(e, &e->slots[e->c.primed], how, &blocks, fault));
     const cmd_t c = {.op = OP_SWAP,
                      .token = token,
                      .a = (uint32_t)e->c.primed,
@@ -113,6 +112,7 @@ tw_err_t tw_engine_put_rollback(tw_engine_t *e, uint32_t token, uint32_t fade_us
     }
     const cmd_t c = {.op = OP_ROLLBACK, .token = token, .more = blocks};
     TW_TRY(engine_put(e, &c, NULL, on_token(token)));
+    io_accept_again(e, &to->graph);
     e->c.group_view = kept;
     e->c.group_generation++;
     return TW_OK;
@@ -263,6 +263,9 @@ static uint32_t swap(tw_engine_t *e, const cmd_t *c)
     }
     e->e.fading = blocks != 0;
     become(e, (int)c->a, old != NULL ? 1 - (int)c->a : NO_SLOT);
+    if (old != NULL && carry == TW_CARRY_PARAMS) {
+        io_carry(e, old);
+    }
     tw_gauge_set(&e->state, (c->b & OP_SWAP_START) != 0 ? TW_GRAPH_RUNNING : TW_GRAPH_STOPPED);
     if ((c->b & OP_SWAP_CONFIRM) != 0 && old != NULL) {
         e->e.armed = TW_WAITS_SWAP;
@@ -293,6 +296,7 @@ static uint32_t roll_back(tw_engine_t *e, uint32_t blocks, bool carry)
 {
     const int to = e->e.kept, from = e->e.slot;
     slot_t *a = &e->slots[from], *b = &e->slots[to];
+    record_back(e);
     swap_disarm(e);
     refresh_kept(e, carry && blocks != 0);
     if (e->e.fading && blocks != 0) {
@@ -306,6 +310,7 @@ static uint32_t roll_back(tw_engine_t *e, uint32_t blocks, bool carry)
     }
     e->e.fading = blocks != 0;
     become(e, to, from);
+    io_back(e, &a->graph);
     return blocks;
 }
 

@@ -8,7 +8,7 @@
 #include "server/server_priv.h"
 
 #define ROW_INDEX(id) (((id) >> 8) * 16u + ((id)&15u))
-#define ROWS (15u * 16u)
+#define ROWS (16u * 16u)
 
 /* Two lists meet in one table: methods.def says what a method is, handlers.def that we have it. */
 static const tw_row_t rows[ROWS] = {
@@ -28,7 +28,7 @@ static const tw_row_t rows[ROWS] = {
 const tw_row_t *tw_row(uint32_t method)
 {
     static const tw_row_t unknown = {.name = "?"};
-    const bool fits = (method & 0xFFu) < 16u && method < 0x0F00u;
+    const bool fits = (method & 0xFFu) < 16u && method < 0x1000u;
     return fits && rows[ROW_INDEX(method)].name != NULL ? &rows[ROW_INDEX(method)] : &unknown;
 }
 

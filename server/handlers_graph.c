@@ -256,16 +256,37 @@ static void fail_fade(tw_call_t *c, const tw_fault_t *fault)
     } else {
         tw_text_str(&t, "IO ");
         tw_text_int(&t, fault->at);
-        tw_text_str(&t, " has two formats");
+        tw_text_str(&t, fault->err == TW_E_FADE_DRIVER ? " is moved by its driver, for one graph at a time"
+                                                       : " has two formats");
     }
     tw_text_str(&t, ": load with fade_ms 0");
-    tw_fail(c, TW_E_FADE_FORMAT, fault->at, buf);
+    tw_fail(c, fault->err, fault->at, buf);
+}
+
+/* The old graph stays: who wants the new one more says so. */
+static void fail_kept(tw_call_t *c, uint32_t bytes)
+{
+    char buf[TW_LOG_TEXT];
+    tw_text_t t;
+    tw_text_init(&t, buf, sizeof buf);
+    tw_text_str(&t, "short by ");
+    tw_text_int(&t, bytes);
+    tw_text_str(&t, " bytes: Graph.Keep gives up the graph before");
+    tw_fail(c, TW_E_KEPT_ROOM, bytes, buf);
 }
 
 static void fail_image(tw_call_t *c, const tw_fault_t *fault)
 {
     char buf[TW_LOG_TEXT];
     tw_text_t t;
+    if (fault->err == TW_E_FADE_FORMAT || fault->err == TW_E_FADE_DRIVER) {
+        fail_fade(c, fault);
+        return;
+    }
+    if (fault->err == TW_E_KEPT_ROOM) {
+        fail_kept(c, fault->at);
+        return;
+    }
     if (fault->err == TW_E_NOMEM && fault->section == 0) {
         fail_memory(c, fault->at);
         return;
@@ -321,15 +342,14 @@ static bool had_graph(tw_server_t *s)
     return s->have_graph; /* of the last swap that happened: there is something to go back to */
 }
 
-static tw_err_t put_swap(tw_call_t *c, const tunewire_v1_GraphLoad *q, uint32_t token, tw_fault_t *fault)
+static tw_swap_t swap_of(const tunewire_v1_GraphLoad *q)
 {
-    const tw_swap_t how = {
+    return (tw_swap_t){
         .start = q->start,
         .confirm = q->confirm_ms != 0,
         .carry = (tw_carry_t)q->carry,
         .fade_us = q->fade_ms * 1000,
     };
-    return tw_engine_put_swap_to(c->s->e, token, &how, fault);
 }
 
 static void publish_swap(tw_call_t *c, uint32_t blob, const tunewire_v1_GraphLoad *q)
@@ -341,11 +361,12 @@ static void publish_swap(tw_call_t *c, uint32_t blob, const tunewire_v1_GraphLoa
         return;
     }
     tw_fault_t fault = {0};
-    const tw_err_t err = put_swap(c, q, d->token, &fault);
-    if (err == TW_E_FADE_FORMAT || err == TW_E_NOMEM) {
+    const tw_swap_t how = swap_of(q);
+    const tw_err_t err = tw_engine_put_swap_to(s->e, d->token, &how, &fault);
+    if (err == TW_E_FADE_FORMAT || err == TW_E_FADE_DRIVER || err == TW_E_NOMEM) {
         tw_undefer(s, d);
         tw_engine_unprime(s->e);
-        (err == TW_E_NOMEM) ? fail_memory(c, fault.at) : fail_fade(c, &fault);
+        fail_image(c, &fault);
         return;
     }
     if (!tw_hand_over(c, d, err)) {
@@ -378,7 +399,8 @@ void tw_on_graph_load(tw_call_t *c, const void *request)
         return;
     }
     tw_fault_t fault = {0};
-    const tw_err_t refused = tw_engine_prime(c->s->e, tw_blob_bytes(c->s, b), b->size, false, &fault);
+    const tw_swap_t how = swap_of(q);
+    const tw_err_t refused = tw_engine_prime_for(c->s->e, tw_blob_bytes(c->s, b), b->size, false, &how, &fault);
     if (refused == TW_E_BUSY) {
         tw_fail(c, TW_E_BUSY, 0, "the last graph still fades out: wait for it, or Graph.Control STOP");
     } else if (refused != TW_OK) {
@@ -432,6 +454,7 @@ void tw_graph_look(tw_server_t *s)
         tw_subs_graph_changed(s);
         tw_armed_graph_changed(s);
         tw_doubles_graph_changed(s);
+        tw_debugger_graph_changed(s);
     }
 }
 

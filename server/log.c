@@ -45,6 +45,33 @@ static void script_name(tw_server_t *s, tw_text_t *t, uint32_t script)
     }
 }
 
+static void node_name(tw_server_t *s, tw_text_t *t, uint32_t node)
+{
+    tw_engine_node_t info;
+    tw_text_str(t, "node ");
+    tw_text_int(t, node);
+    if (tw_engine_node(s->e, node, &info) == TW_OK) {
+        tw_text_str(t, " (");
+        tw_text_str(t, info.name);
+        tw_text_str(t, ")");
+    }
+}
+
+/* What to do about the error of a node, where its text does not say. */
+static const char *node_hint(tw_err_t err)
+{
+    switch ((int)err) {
+    case TW_E_INFER_BACKEND:
+        return "use a device that has one, or leave the node out; until then its fallback goes out";
+    case TW_E_INFER_MODEL:
+        return "set its parameter model to a slot below its parameter models; its fallback goes out";
+    case TW_E_INFER_TENSORS:
+        return "give its arcs the network's raw types and frame sizes; its fallback goes out";
+    default:
+        return NULL;
+    }
+}
+
 static void place(tw_text_t *t, const char *what, uint32_t at, const char *text)
 {
     tw_text_str(t, what);
@@ -77,7 +104,9 @@ static void line_of(tw_server_t *s, const tw_engine_reply_t *r, uint32_t level, 
         tw_text_int(t, r->value);
         break;
     case TW_EV_NODE_ERROR:
-        place(t, "node ", r->at, tw_err_text(r->err));
+        node_name(s, t, r->at);
+        tw_text_str(t, ": ");
+        tw_text_str(t, tw_err_text(r->err));
         break;
     case TW_EV_FLOW:
         place(t, "arc ", r->at, r->value == 0 ? "underflow" : "overflow");
@@ -87,6 +116,10 @@ static void line_of(tw_server_t *s, const tw_engine_reply_t *r, uint32_t level, 
         if (r->err == TW_OK) {
             tw_text_int(t, r->value);
         }
+        break;
+    case TW_EV_USE_CASE:
+        place(t, "use case ", r->at, "before ");
+        tw_text_int(t, r->value);
         break;
     case TW_EV_APP:
         place(t, "callapp ", r->at, "");
@@ -103,6 +136,7 @@ void tw_log_event(tw_server_t *s, const tw_engine_reply_t *r)
         [TW_EV_TRACE] = {TW_LOG_DEBUG, TW_SRC_SCRIPT},        [TW_EV_NODE_ERROR] = {TW_LOG_ERROR, TW_SRC_GRAPH},
         [TW_EV_FLOW] = {TW_LOG_WARN, TW_SRC_GRAPH},           [TW_EV_IO] = {TW_LOG_INFO, TW_SRC_IO},
         [TW_EV_APP] = {TW_LOG_INFO, TW_SRC_SCRIPT},           [TW_EV_DEBUG] = {TW_LOG_INFO, TW_SRC_SCRIPT},
+        [TW_EV_USE_CASE] = {TW_LOG_INFO, TW_SRC_SCRIPT},
     };
     if (r->event == 0 || r->event >= TW_COUNT(kinds) || kinds[r->event][0] > s->log_level[kinds[r->event][1]]) {
         return;
@@ -111,4 +145,8 @@ void tw_log_event(tw_server_t *s, const tw_engine_reply_t *r)
     tw_text_t t;
     tw_text_init(&t, buf, sizeof buf);
     line_of(s, r, kinds[r->event][0], kinds[r->event][1], &t);
+    const char *hint = r->event == TW_EV_NODE_ERROR ? node_hint(r->err) : NULL;
+    if (hint != NULL) {
+        tw_server_log(s, kinds[r->event][0], kinds[r->event][1], hint);
+    }
 }

@@ -151,6 +151,9 @@ static int take(options_t *o, option_t option, const char *value)
     case OPT_RECORD:
         o->record = value;
         break;
+    case OPT_RECORD_DIR:
+        o->record_dir = value;
+        break;
     case OPT_STATE:
         o->state = value;
         break;

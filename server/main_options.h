@@ -20,7 +20,8 @@ typedef struct options {
     uint32_t log_level;
     const char *record; /* NULL: not */
     bool record_outputs;
-    const char *state; /* NULL: nothing is kept */
+    const char *record_dir; /* NULL: hosts record nothing */
+    const char *state;      /* NULL: nothing is kept */
 } options_t;
 
 /**

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { RING_BYTES = 16 << 20, CHUNK = 1 << 18, NAP_NS = 5000000, FLUSH_NAPS = 20 };
 
@@ -205,33 +206,51 @@ static bool write_header(recording_t *r, const tw_board_t *board, uint32_t graph
     return r->error == 0;
 }
 
-bool record_start(recording_t *r, tw_engine_t *e, const tw_board_t *board, uint32_t graph_bytes, const char *path,
-                  bool outputs, char why[160])
+/* As a last run left it, but for what was opened with it. */
+static void begin_anew(recording_t *r, const char *path)
 {
-    memset(r, 0, sizeof *r);
-    r->path = path;
-    r->file = fopen(path, "wb");
+    snprintf(r->path, sizeof r->path, "%s", path);
+    r->recorder = (tw_recorder_t){.image = on_image, .ctx = r};
+    r->used = r->number = 0;
+    r->error = 0;
+    r->why = NULL;
+    r->stopping = false;
+    atomic_store_explicit(&r->finish, false, memory_order_relaxed);
+    atomic_store_explicit(&r->bytes, 0, memory_order_relaxed);
+}
+
+static bool attach(recording_t *r, char why[160])
+{
+    memset(r->ring_mem, 0, RING_BYTES); /* touched now, so that the engine's thread need not fault it in */
+    tw_ring_init(&r->recorder.ring, r->ring_mem, RING_BYTES);
+    r->running = tw_engine_record(r->engine, &r->recorder) == TW_OK && pthread_create(&r->thread, NULL, run, r) == 0;
+    if (!r->running) {
+        snprintf(why, 160, "no thread for the recording");
+    }
+    return r->running;
+}
+
+bool record_start(recording_t *r, const char *path, bool outputs, bool fresh, char why[160])
+{
+    begin_anew(r, path);
+    r->file = fopen(path, fresh ? "wbx" : "wb");
     if (r->file == NULL) {
-        snprintf(why, 160, "cannot write %s: %s", path, strerror(errno));
+        snprintf(why, 160, "cannot write %.100s: %s", path, strerror(errno));
         return false;
     }
     r->ring_mem = aligned_alloc(64, RING_BYTES);
     r->chunk = malloc(TW_RECORD_CHUNK_HEAD + CHUNK + TW_RECORD_CHUNK_MAX);
     r->recorder.outputs = outputs;
-    r->recorder.image = on_image;
-    r->recorder.ctx = r;
-    pthread_mutex_init(&r->lock, NULL);
-    if (r->ring_mem == NULL || r->chunk == NULL || !write_header(r, board, graph_bytes)) {
-        snprintf(why, 160, "cannot write %s: %s", path, strerror(r->error != 0 ? r->error : ENOMEM));
+    r->begun = true;
+    const bool ready = r->ring_mem != NULL && r->chunk != NULL && write_header(r, r->board, r->graph_bytes);
+    if (!ready) {
+        snprintf(why, 160, "cannot write %.100s: %s", path, strerror(r->error != 0 ? r->error : ENOMEM));
+    }
+    if (!ready || !attach(r, why)) {
+        record_finish(r);
         return false;
     }
-    memset(r->ring_mem, 0, RING_BYTES); /* touched now, so that the engine's thread need not fault it in */
-    tw_ring_init(&r->recorder.ring, r->ring_mem, RING_BYTES);
-    r->running = tw_engine_record(e, &r->recorder) == TW_OK && pthread_create(&r->thread, NULL, run, r) == 0;
-    if (!r->running) {
-        snprintf(why, 160, "no thread for the recording");
-    }
-    return r->running;
+    return true;
 }
 
 void record_finish(recording_t *r)
@@ -240,6 +259,7 @@ void record_finish(recording_t *r)
         atomic_store_explicit(&r->finish, true, memory_order_release);
         pthread_join(r->thread, NULL);
         r->running = false;
+        r->why = r->error != 0 ? strerror(r->error) : r->why;
         log_text(TW_LOG_INFO, "recorded %.1f MB to %s", (double)atomic_load(&r->bytes) / 1e6, r->path);
     }
     if (r->file != NULL) {
@@ -254,4 +274,81 @@ void record_finish(recording_t *r)
     free(r->ring_mem);
     free(r->chunk);
     r->ring_mem = r->chunk = NULL;
+}
+
+/* ---- by hosts ------------------------------------------------------------------------- */
+
+void record_service(recording_t *r)
+{
+    const uint32_t state = atomic_load_explicit(&r->recorder.state, memory_order_acquire);
+    if (!r->running || state < TW_RECORDER_FULL) {
+        return;
+    }
+    if (state == TW_RECORDER_FULL) {
+        r->why = "the disk could not follow";
+    } else if (!r->stopping && r->error == 0) {
+        r->why = "the device went back to a graph of before the recording";
+    }
+    (void)tw_engine_record(r->engine, NULL); /* it is done with the recorder: this does not fail */
+    record_finish(r);
+}
+
+static tw_err_t on_start(void *ctx, const char *name, bool outputs, const char **why)
+{
+    static char text[160]; /* the server's thread alone comes here, and copies it */
+    recording_t *r = ctx;
+    char path[sizeof r->path];
+    record_service(r);
+    if (r->dir == NULL || r->running) {
+        return r->dir == NULL ? TW_E_UNSUPPORTED : TW_E_BUSY;
+    }
+    const int n = snprintf(path, sizeof path, "%s/%s", r->dir, name);
+    if (n < 0 || (size_t)n >= sizeof path) {
+        *why = "the folder's path is too long";
+        return TW_E_RECORD_FILE;
+    }
+    if (access(path, F_OK) == 0) {
+        return TW_E_EXISTS;
+    }
+    if (!record_start(r, path, outputs, true, text)) {
+        *why = text;
+        r->why = "it could not begin";
+        return TW_E_RECORD_FILE;
+    }
+    log_text(TW_LOG_INFO, "recording to %s from the next graph on", path);
+    return TW_OK;
+}
+
+static tw_err_t on_stop(void *ctx)
+{
+    recording_t *r = ctx;
+    if (!r->running) {
+        return TW_E_STATE;
+    }
+    r->stopping = true;
+    atomic_store_explicit(&r->recorder.stop, 1, memory_order_relaxed);
+    return TW_OK;
+}
+
+static void on_state(void *ctx, tw_record_state_t *out)
+{
+    recording_t *r = ctx;
+    record_service(r);
+    const char *slash = strrchr(r->path, '/');
+    const uint32_t state = atomic_load_explicit(&r->recorder.state, memory_order_acquire);
+    *out = (tw_record_state_t){.name = slash != NULL ? slash + 1 : r->path,
+                               .bytes = atomic_load_explicit(&r->bytes, memory_order_relaxed),
+                               .why = r->why};
+    out->phase = !r->begun                      ? TW_RECORD_NONE
+                 : !r->running                  ? TW_RECORD_ENDED
+                 : r->stopping                  ? TW_RECORD_ENDS
+                 : state == TW_RECORDER_WAITING ? TW_RECORD_WAITS
+                                                : TW_RECORD_RECORDS;
+}
+
+void record_open(recording_t *r, tw_engine_t *e, const tw_board_t *board, uint32_t graph_bytes, const char *dir)
+{
+    *r = (recording_t){.dir = dir, .engine = e, .board = board, .graph_bytes = graph_bytes};
+    r->calls = (tw_record_calls_t){.ctx = r, .start = on_start, .stop = on_stop, .state = on_state};
+    pthread_mutex_init(&r->lock, NULL);
 }

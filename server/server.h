@@ -13,6 +13,30 @@
 
 typedef struct tw_server tw_server_t;
 
+/** What records into files, for a server that does no I/O itself; called from the server's thread. */
+typedef enum tw_record_phase {
+    TW_RECORD_NONE,
+    TW_RECORD_WAITS, /* for the next graph that is loaded */
+    TW_RECORD_RECORDS,
+    TW_RECORD_ENDS, /* asked to: the last bytes are on their way */
+    TW_RECORD_ENDED,
+} tw_record_phase_t;
+typedef struct tw_record_state {
+    tw_record_phase_t phase;
+    const char *name; /* of the file, without its folder */
+    uint64_t bytes;
+    const char *why; /* it ended before it was asked to; NULL: it did not */
+} tw_record_state_t;
+typedef struct tw_record_calls {
+    void *ctx;
+    /** @param name  letters, digits, ._- and no dot in front
+     *  @return TW_OK; UNSUPPORTED: no folder was given; BUSY: one is under way; EXISTS; RECORD_FILE, then *why */
+    tw_err_t (*start)(void *ctx, const char *name, bool outputs, const char **why);
+    /** @return STATE: nothing is recorded */
+    tw_err_t (*stop)(void *ctx);
+    void (*state)(void *ctx, tw_record_state_t *out);
+} tw_record_calls_t;
+
 typedef struct tw_server_cfg {
     const tw_port_t *port;
     tw_engine_t *engine;
@@ -30,6 +54,7 @@ typedef struct tw_server_cfg {
     uint32_t max_subs;
     uint32_t max_probes;    /* armed at a time, all sessions; at most TW_MAX_PROBES */
     uint32_t capture_bytes; /* memory of one armed probe, multiple of 64 */
+    uint32_t trace_lines;   /* records of scripts' traces that are kept, power of two; 0: no traces */
     uint32_t txn_bytes;     /* operations one transaction may stage */
     uint32_t resume_ms;     /* a lost session is kept this long; default 30000 */
     const uint8_t *key;     /* pre-shared key, NULL: everyone has `open_role` */
@@ -39,6 +64,7 @@ typedef struct tw_server_cfg {
     /** A log line was added (any level): the port may print it. May be NULL. */
     void (*log)(void *ctx, uint32_t level, uint32_t src, const char *text);
     void *log_ctx;
+    const tw_record_calls_t *record; /* NULL: this device records nothing */
 } tw_server_cfg_t;
 
 size_t tw_server_need(const tw_server_cfg_t *cfg);

@@ -111,8 +111,20 @@
 #ifndef TW_SCRIPT_BUDGET_MAX
 #define TW_SCRIPT_BUDGET_MAX 65536u /* what an image or a caller may ask for */
 #endif
+#ifndef TW_SCRIPT_WIDE
+#define TW_SCRIPT_WIDE 1 /* 0: no int64, uint64 and fp64; scripts with them are refused, arguments arrive as int32 */
+#endif
 #ifndef TW_SCRIPT_LIVE_BYTES
 #define TW_SCRIPT_LIVE_BYTES 512u /* RAM kept per script for live replacement; 0 = none */
+#endif
+#ifndef TW_SCRIPT_TIMERS
+#define TW_SCRIPT_TIMERS 8u /* of the scripts of a graph, one each at most */
+#endif
+#ifndef TW_SCRIPT_NPU_RUNS
+#define TW_SCRIPT_NPU_RUNS 4u /* networks that the scripts of a graph run at a time */
+#endif
+#ifndef TW_SCRIPT_NPU_BYTES
+#define TW_SCRIPT_NPU_BYTES 4096u /* for their tensors and arenas, unless the engine's configuration says otherwise */
 #endif
 
 /* signal processing */

@@ -501,7 +501,8 @@ static bool take_all(tw_graph_t *g, taker_t *t)
         decode_io(g, i);
     }
     const bool taken = take_places(g, t) && stage_take(g, t->arena, &t->missing) && take_scripts(g, t) &&
-                       take_frames(g, t) && take_drivers(g, t) && task_take(g, t->arena, &t->missing);
+                       take_frames(g, t) && take_drivers(g, t) && task_take(g, t->arena, &t->missing) &&
+                       npu_take(g, t->arena, &t->missing);
     sched_init(g);
     return taken;
 }
@@ -628,6 +629,7 @@ void graph_reset_carried(tw_graph_t *g, uint32_t node, bool goes_on)
 
 void tw_graph_restart(tw_graph_t *g, uint8_t *scratch, uint32_t value_bytes)
 {
+    asks_reset(g);
     for (uint32_t i = 0; i < g->n_arcs; i++) {
         prefill_arc(g, i);
     }
@@ -641,6 +643,7 @@ void tw_graph_restart(tw_graph_t *g, uint8_t *scratch, uint32_t value_bytes)
 void tw_graph_reset(tw_graph_t *g, bool warm)
 {
     control_reset(g);
+    asks_reset(g);
     debug_gone(g, 0, true, TW_STOP_RESET);
     g->use_case = warm ? g->use_case : 0;
     driver_reset(g);
@@ -650,6 +653,9 @@ void tw_graph_reset(tw_graph_t *g, bool warm)
     }
     for (uint32_t i = 0; i < g->n_scripts; i++) {
         tw_graph_enable_script(g, i, true);
+        if (!warm && g->scripts[i].boot.mem != NULL) {
+            memset(g->scripts[i].boot.mem, 0, g->scripts[i].boot.mem_bytes);
+        }
     }
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         g->nodes[i].failed = false;
@@ -660,6 +666,7 @@ void tw_graph_reset(tw_graph_t *g, bool warm)
 void tw_graph_stop(tw_graph_t *g)
 {
     tw_graph_ios_stop(g);
+    npu_reset(g);
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         uint32_t state = 0;
         tw_xdm_t none = {0};
@@ -704,8 +711,9 @@ tw_err_t tw_graph_load(tw_graph_t *g, const uint8_t *img, const tw_graph_env_t *
     control_init(g);
     script_init(g);
     g->restored = fetch_state(g, *arena);
+    g->loading = true;
     tw_graph_reset(g, false);
-    g->restored = false;
+    g->loading = g->restored = false;
     if (g->node_fault.err != TW_OK) {
         tw_graph_stop(g);
         arena->used = mark;

@@ -260,6 +260,14 @@ static outcome_t run_general(tw_graph_t *g, tw_graph_hot_t *h, uint32_t id)
     return out;
 }
 
+bool mp_run_again(tw_graph_t *g, uint32_t pos)
+{
+    const uint32_t held = mp_may(g, pos) ? mp_hold(g, pos, true) : MP_BUSY;
+    const bool ran = held != MP_BUSY && run_general(g, &g->hot[pos], MAIN_ID) == RAN;
+    mp_drop(g, pos, held);
+    return ran;
+}
+
 /* ---- one instance's way through the graph --------------------------------------------------- */
 
 static void set_awake(tw_graph_t *g, uint32_t pos)
@@ -620,7 +628,7 @@ static void open_graph(tw_graph_t *g)
         ran |= ios_out(g);
         idle = ran ? 0 : idle + 1;
         if (ran) {
-            sched_debug_script(g, DBG_LOOP);
+            sched_debug_script(g, DBG_LOOP, NO_NODE);
         } else if (quiet(g)) {
             more = ios_out(g); /* what the last helper left there */
         } else {

@@ -23,7 +23,8 @@
  *
  * 6 and up are not in the index-256 block. Only preset 0. A tensor is the frame: of the same type it is copied;
  * FP32 against S8, U8 or S16 is q = real / scale + zero, to nearest, saturated, and back. The first RUN that finds
- * status 2, 3 or 4 returns the error (UNSUPPORTED, PARAM_MATCH), the following ones fall back in silence.
+ * status 2, 3 or 4 returns the error (INFER_BACKEND, INFER_MODEL, INFER_TENSORS), the following ones fall back in
+ * silence.
  *
  * Block 1 holds a copy of each input and output frame and the last result; the rest is the backend's arena.
  */
@@ -341,9 +342,10 @@ static bool advance(infer_t *n, offer_t *o)
 
 static tw_err_t told(infer_t *n)
 {
-    const tw_err_t err = n->v.status == NO_BACKEND                          ? TW_E_UNSUPPORTED
-                         : n->v.status == NO_MODEL || n->v.status == NO_FIT ? TW_E_PARAM_MATCH
-                                                                            : TW_OK;
+    const tw_err_t err = n->v.status == NO_BACKEND ? TW_E_INFER_BACKEND
+                         : n->v.status == NO_MODEL ? TW_E_INFER_MODEL
+                         : n->v.status == NO_FIT   ? TW_E_INFER_TENSORS
+                                                   : TW_OK;
     const bool again = n->told;
     n->told = err != TW_OK;
     return again ? TW_OK : err;

@@ -103,6 +103,23 @@ typedef struct tw_script_frame {
  * pointers to the scripts that run: while it is held between two tw_script_go() they must stay as they are.
  */
 struct tw_script_ctx {
+    /* what every instruction needs, first: short offsets make short code */
+    uint8_t flag;   /* T */
+    uint8_t errors; /* bit 0 division by zero, bit 1 conversion */
+    uint8_t depth;  /* return addresses: frames in use */
+    bool done, held;
+    uint16_t sp, lc;
+    uint16_t base; /* stack entries below belong to the callers */
+    uint16_t s1;   /* place of code 15, fixed when the instruction starts */
+    uint32_t used; /* instructions executed by this call */
+    uint32_t pc;   /* byte offset of the instruction executed last (fault place); held: of the next one */
+    uint32_t next; /* byte offset of the next instruction */
+    uint32_t budget;
+    tw_err_t err;
+    const tw_script_t *script;
+    const tw_script_host_t *host;
+    const uint16_t *labels;
+    tw_sptr_t p[TW_SCRIPT_PTRS];
     union { /* registers and stack, one after the other: the machine finds both by one index */
         struct {
             tw_sval_t r[TW_SCRIPT_REGS];
@@ -117,22 +134,6 @@ struct tw_script_ctx {
         };
         uint8_t t[TW_SCRIPT_REGS + TW_SCRIPT_STACK_MAX];
     };
-    tw_sptr_t p[TW_SCRIPT_PTRS];
-    uint16_t sp, lc;
-    uint8_t flag;   /* T */
-    uint8_t errors; /* bit 0 division by zero, bit 1 conversion */
-    uint8_t depth;  /* return addresses: frames in use */
-    bool done, held;
-    uint32_t used; /* instructions executed by this call */
-    uint32_t pc;   /* byte offset of the instruction executed last (fault place); held: of the next one */
-    uint32_t next; /* byte offset of the next instruction */
-    uint32_t budget;
-    uint16_t base; /* stack entries below belong to the callers */
-    uint16_t s1;   /* place of code 15, fixed when the instruction starts */
-    tw_err_t err;
-    const tw_script_t *script;
-    const tw_script_host_t *host;
-    const uint16_t *labels;
     tw_script_frame_t frames[TW_SCRIPT_CALL_DEPTH];
     uint16_t own_labels[TW_SCRIPT_LABELS]; /* of a script that brought none */
 };

@@ -423,7 +423,11 @@ static tw_err_t write_value(const verifier_t *v, walk_t *w, unsigned code, bool 
         return TW_E_SCR_BAD_TYPE;
     }
     if (code == TW_RC_S1) { /* the entry must be there still: pops of this instruction may have taken it */
-        return w->top < 2 || w->top - 2 >= w->st.depth ? TW_E_SCR_STACK : TW_OK;
+        if (w->top < 2 || w->top - 2 >= w->st.depth) {
+            return TW_E_SCR_STACK;
+        }
+        return stacked_ptr(w, w->top - 2u) ? TW_E_SCR_BAD_TYPE
+                                           : TW_OK; /* a number in its place would be taken for it */
     }
     return code == TW_RC_S0 ? push(v, w) : TW_OK;
 }
@@ -806,7 +810,7 @@ static tw_err_t check_limits(verifier_t *v)
     if ((s->code_bytes & 1) != 0 || s->code_bytes > 2 * TW_SCRIPT_MAX_HALFWORDS || s->pool_bytes > 65535) {
         return TW_E_SCR_BOUNDS;
     }
-    return tw_spool_open(s, &v->pool) ? TW_OK : TW_E_SCR_BOUNDS;
+    return tw_spool_open(s, &v->pool) && tw_spool_check(&v->pool) ? TW_OK : TW_E_SCR_BOUNDS;
 }
 
 static tw_err_t verify(verifier_t *v)

@@ -91,10 +91,27 @@ int verb_revert(tw_cli_t *cli)
     return last_word(cli, false);
 }
 
+static int give_up(tw_cli_t *cli)
+{
+    tunewire_v1_GraphInfo g = {0};
+    uint64_t tick;
+    if (!tw_client_confirm(cli->c, &g, true, &tick) || !tw_client_graph_info(cli->c, &g)) {
+        return cli_fail_client(cli, "rollback --give-up");
+    }
+    if (cli->json) {
+        return cli_json(cli, cli_graph_json(&g));
+    }
+    (void)fprintf(cli->out, "%s: stays, there is nothing to go back to\n", g.name);
+    return CLI_OK;
+}
+
 int verb_rollback(tw_cli_t *cli)
 {
     double fade;
     tunewire_v1_GraphInfo g;
+    if (cli_option(cli, "--give-up")) {
+        return give_up(cli);
+    }
     if (!cli_option_number(cli, "--fade", 0, 60000, 0, &fade)) {
         return cli->exit;
     }

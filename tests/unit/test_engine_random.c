@@ -383,7 +383,7 @@ static void load(void)
     if (err == TW_E_BUSY || err == TW_E_UNCONFIRMED) {
         return;
     }
-    m.kept = 0;
+    m.kept = err == TW_OK ? 0 : m.kept;
     look();
     if (err != TW_OK) {
         return;

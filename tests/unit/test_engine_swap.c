@@ -272,6 +272,58 @@ static void which_parameters_win_is_what_carry_says(void **state)
     }
 }
 
+static void set_io(uint32_t io, uint32_t word)
+{
+    const uint32_t words[3] = {word, 0, 0};
+    assert_int_equal(tw_engine_put_io(rig.engine, 0, io, words), TW_OK);
+    (void)tw_engine_publish(rig.engine);
+    run(1);
+}
+
+/* Settings of IO `io` of the graph, and those its driver was told last. */
+static void expect_io(const char *why, uint32_t io, uint32_t word, uint32_t told)
+{
+    tw_engine_io_t now;
+    assert_int_equal(tw_engine_io(rig.engine, io, &now), TW_OK);
+    if (now.settings[0] != word || rig.settings[now.hwid][0] != told) {
+        fail_msg("%s, IO %u: settings %u, told %u", why, (unsigned)io, (unsigned)now.settings[0],
+                 (unsigned)rig.settings[now.hwid][0]);
+    }
+}
+
+static void settings_changed_since_the_load_go_where_parameters_go(void **state)
+{
+    (void)state;
+    static const struct {
+        tw_carry_t carry;
+        uint32_t channels, word, told;
+        const char *why;
+    } rows[] = {
+        {TW_CARRY_PARAMS, 2, 7, 7, "what was set goes along"},
+        {TW_CARRY_STATE, 2, 0, 7, "settings are no state"},
+        {TW_CARRY_NONE, 2, 0, 7, "a new graph has its own"},
+        {TW_CARRY_PARAMS, 1, 0, 7, "another format is another IO"},
+    };
+    for (size_t i = 0; i < TW_COUNT(rows); i++) {
+        open_sound(TW_RAW_S16, 2);
+        rig_load(&rig, img[0], build(img[0], 0, 0, true));
+        run(2);
+        set_io(0, 7);
+        expect_io(rows[i].why, 0, 7, 7);
+        sound.channels = rows[i].channels;
+        prime(img[1], build(img[1], -6, 0, true));
+        swap_to(&(tw_swap_t){.start = true, .carry = rows[i].carry});
+        run(1);
+        expect_io(rows[i].why, 0, rows[i].word, rows[i].told);
+        expect_io(rows[i].why, 1, 0, 0);
+        set_io(0, 9);
+        assert_int_equal(roll_back(0), TW_OK); /* the old graph has what it had, and so has the driver */
+        run(1);
+        expect_io(rows[i].why, 0, 7, rows[i].channels == 2 ? 7 : 9);
+        rig_close(&rig);
+    }
+}
+
 static void a_rollback_takes_one_block(void **state)
 {
     (void)state;
@@ -453,7 +505,42 @@ static void a_stop_leaves_no_gap_in_the_ticks(void **state)
     rig_close(&rig);
 }
 
-static void a_load_that_was_refused_leaves_nothing_to_go_back_to(void **state)
+/* As large as the rig's slots allow, and no more than half of one. */
+static uint32_t build_large(uint8_t *to, double gain_db)
+{
+    build(to, gain_db, 0, true);
+    ib.fixed += RIG_GRAPH_BYTES / 2;
+    return tw_ib_finish(&ib, to, 32768);
+}
+
+static void a_load_without_room_beside_the_kept_graph_says_what_frees_it(void **state)
+{
+    (void)state;
+    tw_fault_t fault;
+    open_sound(TW_RAW_S16, 1);
+    rig_load(&rig, img[0], build_large(img[0], 0));
+    run(2);
+    img_bytes[1] = build_large(img[1], -100);
+    prime(img[1], img_bytes[1]);
+    swap_to(&(tw_swap_t){.start = true});
+    run(2);
+    assert_int_equal(tw_engine_prime(rig.engine, img[1], img_bytes[1], false, &fault), TW_E_KEPT_ROOM);
+    assert_true(fault.at > 0 && fault.at < RIG_GRAPH_BYTES);
+    assert_int_equal(roll_back(0), TW_OK);
+    run(1);
+    for (uint32_t i = sound.n - SAMPLES; i < sound.n; i++) {
+        assert_true(fabs(sound.out[i][0] - sine(i, 0)) < 1.0 / 8192);
+    }
+    assert_int_equal(tw_engine_put_keep(rig.engine, 0), TW_OK);
+    (void)tw_engine_publish(rig.engine);
+    run(1);
+    prime(img[1], img_bytes[1]);
+    swap_to(&(tw_swap_t){.start = true});
+    run(1);
+    rig_close(&rig);
+}
+
+static void a_load_that_was_refused_leaves_the_graph_to_go_back_to(void **state)
 {
     (void)state;
     tw_fault_t fault;
@@ -464,10 +551,28 @@ static void a_load_that_was_refused_leaves_nothing_to_go_back_to(void **state)
     prime(img[1], img_bytes[1]);
     swap_to(&(tw_swap_t){.start = true});
     run(2);
-    img[1][200] ^= 1; /* the slot of the graph that was kept served to look at this one */
-    assert_int_not_equal(tw_engine_prime(rig.engine, img[1], img_bytes[1], false, &fault), TW_OK);
-    assert_int_equal(roll_back(0), TW_E_NO_ROLLBACK);
-    assert_int_equal(tw_engine_put_keep(rig.engine, 0), TW_E_NO_ROLLBACK);
+    for (uint32_t at = 0; at < img_bytes[1]; at += 4) { /* whatever it is refused for, and wherever that is seen */
+        img[1][at] ^= 1;
+        assert_int_not_equal(tw_engine_prime(rig.engine, img[1], img_bytes[1], false, &fault), TW_OK);
+        img[1][at] ^= 1;
+        tw_engine_guard_t g;
+        tw_engine_guard(rig.engine, &g);
+        assert_true(g.kept);
+    }
+    rig.refuse = TW_E_UNSUPPORTED; /* by the board */
+    assert_int_equal(tw_engine_prime(rig.engine, img[1], img_bytes[1], false, &fault), TW_E_UNSUPPORTED);
+    rig.refuse = TW_OK;
+    sound.channels = 2; /* and for how it is to come */
+    img_bytes[1] = build(img[1], -6, 0, true);
+    sound.channels = 1;
+    const tw_swap_t fade = {.start = true, .fade_us = 3000};
+    assert_int_equal(tw_engine_prime_for(rig.engine, img[1], img_bytes[1], false, &fade, &fault), TW_E_FADE_FORMAT);
+    run(1);
+    assert_int_equal(roll_back(0), TW_OK);
+    run(1);
+    for (uint32_t i = sound.n - SAMPLES; i < sound.n; i++) {
+        assert_true(fabs(sound.out[i][0] - sine(i, 0)) < 1.0 / 8192);
+    }
     img_bytes[1] = build(img[1], -6, 0, true);
     prime(img[1], img_bytes[1]);
     tw_engine_unprime(rig.engine);
@@ -505,11 +610,13 @@ static void a_stop_ends_a_fade_and_frees_the_way_for_a_load(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_load_that_was_refused_leaves_nothing_to_go_back_to),
+        cmocka_unit_test(a_load_that_was_refused_leaves_the_graph_to_go_back_to),
+        cmocka_unit_test(a_load_without_room_beside_the_kept_graph_says_what_frees_it),
         cmocka_unit_test(a_stop_ends_a_fade_and_frees_the_way_for_a_load),
         cmocka_unit_test(no_step_is_larger_than_the_sine_and_the_fade_allow),
         cmocka_unit_test(the_same_graph_goes_on_to_the_bit),
         cmocka_unit_test(which_parameters_win_is_what_carry_says),
+        cmocka_unit_test(settings_changed_since_the_load_go_where_parameters_go),
         cmocka_unit_test(a_rollback_takes_one_block),
         cmocka_unit_test(graphs_that_cannot_fade_are_told_apart),
         cmocka_unit_test(nan_takes_an_unconfirmed_swap_back),

@@ -199,14 +199,14 @@ static void what_is_missing_is_said_once_and_bridged(void **state)
     uint32_t used, err;
     open_s8();
     g.svc.infer = NULL;
-    assert_true(block(x, 1, y, &used, &err) == 1 && err == (uint32_t)-TW_E_UNSUPPORTED && (get(STATUS) & 255u) == 2);
+    assert_true(block(x, 1, y, &used, &err) == 1 && err == (uint32_t)-TW_E_INFER_BACKEND && (get(STATUS) & 255u) == 2);
     assert_true(block(x, 1, y, &used, &err) == 1 && err == 0);
     g.svc.infer = &table;
     rig_set_u8(&g, MODEL, 1);
-    assert_true(block(x, 1, y, &used, &err) == 1 && err == (uint32_t)-TW_E_PARAM_MATCH && (get(STATUS) & 255u) == 3);
+    assert_true(block(x, 1, y, &used, &err) == 1 && err == (uint32_t)-TW_E_INFER_MODEL && (get(STATUS) & 255u) == 3);
     rig_set_u8(&g, MODEL, 0);
     b.model.in[0].bytes--;
-    assert_true(block(x, 1, y, &used, &err) == 1 && err == (uint32_t)-TW_E_PARAM_MATCH && (get(STATUS) & 255u) == 4);
+    assert_true(block(x, 1, y, &used, &err) == 1 && err == (uint32_t)-TW_E_INFER_TENSORS && (get(STATUS) & 255u) == 4);
     b.model.in[0].bytes++, b.model.arena_bytes = 1u << 20;
     block(x, 1, y, &used, &err);
     assert_int_equal(get(STATUS) & 255u, 4);

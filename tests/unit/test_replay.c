@@ -230,6 +230,74 @@ static void a_recording_begins_with_a_graph_primed_after_it(void **state)
     rig_close(&rig);
 }
 
+static void a_recording_takes_nothing_over_from_a_graph_it_does_not_know(void **state)
+{
+    (void)state;
+    tw_replay_result_t res;
+    rig_open(&rig, 1 << 14, 1 << 14);
+    load_scripted();
+    ticks(5);
+    record_file_open(&file, &rig, RING, 4096, false);
+    swap_to(false); /* it fades, and carries parameters */
+    ticks(12);
+    assert_int_equal(file.recorder.state, TW_RECORDER_WAITING);
+    load_scripted();
+    ticks(5);
+    assert_int_equal(file.recorder.state, TW_RECORDER_ON);
+    assert_int_equal(tw_engine_put_keep(rig.engine, 0), TW_OK); /* what it gives up the replay never had */
+    (void)tw_engine_publish(rig.engine);
+    ticks(1);
+    swap_to(false); /* this one it knows */
+    ticks(12);
+    assert_int_equal(tw_engine_put_rollback(rig.engine, 0, 0), TW_OK);
+    (void)tw_engine_publish(rig.engine);
+    ticks(3);
+    atomic_store(&file.recorder.stop, 1);
+    ticks(1);
+    record_file_end(&file, TW_RECORD_STOPPED);
+    tw_replay_play(file.bytes, file.n, NULL, &res);
+    assert_string_equal(res.text, "");
+    assert_int_equal(res.end, TW_REPLAY_WHOLE);
+    assert_int_equal(res.blocks, 21);
+    assert_int_equal(res.different, 0);
+    record_file_free(&file);
+    rig_close(&rig);
+}
+
+static void a_recording_ends_before_a_graph_it_does_not_know_comes_back(void **state)
+{
+    (void)state;
+    for (unsigned by_itself = 0; by_itself < 2; by_itself++) {
+        tw_replay_result_t res;
+        tw_fault_t fault;
+        const tw_swap_t how = {.start = true, .confirm = by_itself != 0};
+        rig_open(&rig, 1 << 14, 1 << 14);
+        load_scripted();
+        ticks(5);
+        record_file_open(&file, &rig, RING, 4096, false);
+        assert_int_equal(tw_engine_prime(rig.engine, img, rig_chain(&ib, img, sizeof img), false, &fault), TW_OK);
+        assert_int_equal(tw_engine_put_swap_to(rig.engine, 0, &how, &fault), TW_OK);
+        (void)tw_engine_publish(rig.engine);
+        ticks(4);
+        assert_int_equal(file.recorder.state, TW_RECORDER_ON);
+        if (by_itself) {
+            rig.cycles_step = 1 << 20;
+        } else {
+            assert_int_equal(tw_engine_put_rollback(rig.engine, 0, 2000), TW_OK);
+            (void)tw_engine_publish(rig.engine);
+        }
+        ticks(20);
+        assert_int_equal(file.recorder.state, TW_RECORDER_ENDED);
+        record_file_end(&file, TW_RECORD_STOPPED);
+        tw_replay_play(file.bytes, file.n, NULL, &res);
+        assert_true(res.end == TW_REPLAY_WHOLE || (by_itself && res.end == TW_REPLAY_TO_CUT));
+        assert_true(res.blocks >= 4 && res.blocks < 20);
+        assert_int_equal(res.different, 0);
+        record_file_free(&file);
+        rig_close(&rig);
+    }
+}
+
 static void a_full_ring_ends_the_recording_and_not_the_graph(void **state)
 {
     (void)state;
@@ -361,6 +429,8 @@ int main(void)
         cmocka_unit_test(a_replay_gives_the_outputs_bit_by_bit),
         cmocka_unit_test(fades_and_changes_taken_back_replay_too),
         cmocka_unit_test(a_recording_begins_with_a_graph_primed_after_it),
+        cmocka_unit_test(a_recording_takes_nothing_over_from_a_graph_it_does_not_know),
+        cmocka_unit_test(a_recording_ends_before_a_graph_it_does_not_know_comes_back),
         cmocka_unit_test(a_full_ring_ends_the_recording_and_not_the_graph),
         cmocka_unit_test(a_file_cut_at_any_byte_replays_up_to_the_cut),
         cmocka_unit_test(a_damaged_byte_is_refused_with_its_place),

@@ -141,7 +141,7 @@ static const struct {
     {"fp8 from a routine", "call #1\nadd r1 r0\nret\nlabl #1\nmovi fp8a r0 0\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_TYPE, 2},
     {"fp8 on the stack", "movi fp8a r0 0\ncopy s0 r0\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_TYPE, 4},
     {"conversion to fp8", "conv r0 fp8a\nret", {2, 2, 4, 0}, TW_E_SCR_BAD_TYPE, 0},
-    {"unknown system call", "nop\ncallsys 14\nret", {2, 2, 4, 0}, TW_E_SCR_PRIV, 2},
+    {"unknown system call", "nop\ncallsys 16\nret", {2, 2, 4, 0}, TW_E_SCR_PRIV, 2},
     {"privileged system call", "callsys low\nret", {2, 2, 4, 0}, TW_E_SCR_PRIV, 0},
 };
 

@@ -359,6 +359,23 @@ class Device:
         """Keep the graph loaded last for good: there is no way back any more."""
         return self.conn.call("Graph.Keep", self.conn.schema.GraphRef())
 
+    def record_start(self, name: str, outputs: bool = False) -> Any:
+        """Record all a graph hears, from the next load on, into a file of the server's --record-dir, for
+        `tunewire replay`. outputs: keep whole outputs, not only their checksums."""
+        return self.conn.call("Record.Start", self.conn.schema.RecordReq(name=name, outputs=outputs))
+
+    def record_state(self) -> Any:
+        """RecordState: phase (0 none, 1 waits for a load, 2 records, 3 ends, 4 ended), name, bytes, complete, text."""
+        return self.conn.call("Record.State", self.conn.schema.Empty())
+
+    def record_stop(self) -> Any:
+        """End the recording. @return RecordState, once its file is whole"""
+        state = self.conn.call("Record.Stop", self.conn.schema.Empty())
+        while state.phase == 3:
+            time.sleep(0.01)
+            state = self.record_state()
+        return state
+
     def control(self, op: str, steps: int = 0) -> Any:
         """op: "start", "stop", "step", "reset" or "warm"."""
         return self.conn.call("Graph.Control", self.conn.schema.GraphCtl(op=CONTROLS[op], steps=steps))
