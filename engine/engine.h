@@ -43,15 +43,15 @@ typedef struct tw_engine_cfg {
     const tw_infer_t *infer; /* networks nodes may run, NULL none; called from the engine's thread, and from the control
                                 thread while a graph is primed (describe, n_models) */
     uint32_t trace_bytes;    /* ring of traces of scripts, power of two; 0: no traces */
+    const tw_apps_t *apps;   /* application callbacks of scripts, NULL none */
+    uint32_t npu_bytes;      /* of each graph, for networks its scripts run; 0 = TW_SCRIPT_NPU_BYTES */
+    /** A replay: what scripts were told by pins, application, board and networks. NULL: they are asked. */
+    bool (*recall)(void *ctx, tw_answer_t *a);
+    void *recall_ctx;
     /* How an instance with nothing to do sleeps and is woken: tw_crew_t in graph_mp.h; both or NULL, it spins then */
     void (*wait)(void *ctx, uint32_t k);
     void (*wake)(void *ctx, uint32_t k);
     void *wait_ctx;
-    const tw_apps_t *apps; /* application callbacks of scripts, NULL none */
-    uint32_t npu_bytes;    /* of each graph, for networks its scripts run; 0 = TW_SCRIPT_NPU_BYTES */
-    /** A replay: what scripts were told by pins, application, board and networks. NULL: they are asked. */
-    bool (*recall)(void *ctx, tw_answer_t *a);
-    void *recall_ctx;
 } tw_engine_cfg_t;
 
 /** Memory tw_engine_init() takes for this configuration [bytes], alignment 64. */
@@ -172,6 +172,9 @@ typedef struct tw_engine_io {
 } tw_engine_io_t;
 /** Its counters are its arc's (tw_engine_arc). @return TW_OK, NO_GRAPH, NOT_FOUND */
 tw_err_t tw_engine_io(tw_engine_t *e, uint32_t io, tw_engine_io_t *out);
+
+/** Pins of the board, NULL none; writes of the control side are its own business, in no group. */
+const tw_board_gpio_t *tw_engine_gpio(const tw_engine_t *e);
 
 /* ---- control side: checks before put --------------------------------------- */
 

@@ -114,8 +114,17 @@
 #ifndef TW_SCRIPT_WIDE
 #define TW_SCRIPT_WIDE 1 /* 0: no int64, uint64 and fp64; scripts with them are refused, arguments arrive as int32 */
 #endif
+#ifndef TW_SCRIPT_FLOAT
+#define TW_SCRIPT_FLOAT 1 /* 0: no fp16, fp32 and fp64; scripts with them are refused */
+#endif
 #ifndef TW_SCRIPT_LIVE_BYTES
 #define TW_SCRIPT_LIVE_BYTES 512u /* RAM kept per script for live replacement; 0 = none */
+#endif
+#ifndef TW_SCRIPT_FAST
+#define TW_SCRIPT_FAST (!TW_SMALL && TW_SCRIPT_WIDE) /* 0: the compact machine alone, no RAM for operations */
+#endif
+#ifndef TW_SCRIPT_FAST_LIVE
+#define TW_SCRIPT_FAST_LIVE (16u * TW_SCRIPT_LIVE_BYTES) /* RAM kept per script for operations of a replacement */
 #endif
 #ifndef TW_SCRIPT_TIMERS
 #define TW_SCRIPT_TIMERS 8u /* of the scripts of a graph, one each at most */
