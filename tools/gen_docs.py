@@ -101,7 +101,13 @@ def records():
     return table(["kind", "name", "payload at least", "payload"], rows("engine/base/record_kinds.def", "TW_RECORD"))
 
 
-GENERATORS = {"auth-example": auth_example, "methods": methods, "errors": errors, "statuses": statuses,
+def debug_stops():
+    def line(r):
+        return [r[0], "yes" if r[2] == "1" else "no", r[3]]
+    return table(["why", "holds", "meaning"], map(line, rows("engine/graph/debug_stops.def", "TW_DEBUG_STOP")))
+
+
+GENERATORS = {"debug-stops": debug_stops, "auth-example": auth_example, "methods": methods, "errors": errors, "statuses": statuses,
               "field-sizes": field_sizes, "records": records}
 
 
