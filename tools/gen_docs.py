@@ -107,8 +107,8 @@ def debug_stops():
     return table(["why", "holds", "meaning"], map(line, rows("engine/graph/debug_stops.def", "TW_DEBUG_STOP")))
 
 
-GENERATORS = {"debug-stops": debug_stops, "auth-example": auth_example, "methods": methods, "errors": errors, "statuses": statuses,
-              "field-sizes": field_sizes, "records": records}
+GENERATORS = {"auth-example": auth_example, "methods": methods, "errors": errors, "statuses": statuses,
+              "field-sizes": field_sizes, "debug-stops": debug_stops, "records": records}
 
 
 def fill(text, path, wrong):
