@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-# host: optimised. debug: AddressSanitizer and UBSan. tsan: ThreadSanitizer. fuzz: clang, libFuzzer.
+# host: optimised. debug: AddressSanitizer and UBSan; soak: both, optimised. tsan: ThreadSanitizer. fuzz: clang, libFuzzer.
 PROFILE ?= host
 # With CMSIS-DSP (see engine/module.mk) everything is built beside, never mixed.
 B := build/$(PROFILE)$(if $(CMSIS_DSP_DIR),-cmsis)
@@ -22,10 +22,12 @@ CC := gcc
 AR := gcc-ar
 CFLAGS_host := -O2 -g -flto=2 -ffat-lto-objects
 CFLAGS_debug := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+CFLAGS_soak := -O2 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 CFLAGS_tsan := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
 CFLAGS_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 LDFLAGS_host := -O2 -flto=2
 LDFLAGS_debug := -fsanitize=address,undefined
+LDFLAGS_soak := -fsanitize=address,undefined
 LDFLAGS_tsan := -fsanitize=thread
 LDFLAGS_fuzz := -fsanitize=fuzzer,address,undefined
 ifeq ($(PROFILE),fuzz)

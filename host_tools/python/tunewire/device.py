@@ -22,6 +22,7 @@ ALL = 256        # parameter index: the whole block of a node
 INLINE_MAX = 512  # longer values go by stream
 READ_ONLY = 1
 KIND_GRAPH, KIND_SCRIPT, KIND_RAW = 1, 4, 8
+SCR_BAD_PTR = 89  # errors.def
 MODES = {"raw": 0, "minmax": 1, "rms": 2, "last": 3}
 CARRY = {"none": 0, "state": 1, "params": 2}
 TRIGGERS = {"now": 0, "level": 1, "flow": 2, "tick": 3, "script": 4, "host": 5}
@@ -602,9 +603,25 @@ class Device:
         return list(self.conn.call("Script.List").scripts)
 
     def load_script(self, index: int, source: Source) -> Any:
-        """Replace a script: a file (.txt is assembled by the `tunewire` tool) or encoded bytes."""
-        code, s = _translate(source, ("script", "asm")), self.conn.schema
-        request, what = s.ScriptLoad(index=index, crc=crc32c(code)), f"script {index}"
+        """Replace a script: a file (the `tunewire` tool compiles .tws and assembles .txt) or encoded bytes."""
+        if isinstance(source, (bytes, bytearray)) or not os.fspath(source).endswith(".tws"):
+            return self._load_script(index, _translate(source, ("script", "asm")))
+        pointers = 2  # the last one shows the script's memory; which one that is, its graph says
+        while True:
+            verb = ("script", "compile", "--script", str(index), "--pointers", str(pointers), "-t", self.conn.uri)
+            try:
+                return self._load_script(index, _translate(source, verb, ".tws"))
+            except DeviceError as e:
+                if e.detail != SCR_BAD_PTR or pointers == 6:
+                    raise
+            pointers += 1
+
+    def _load_script(self, index: int, code: bytes) -> Any:
+        s, code_bytes = self.conn.schema, 0
+        if code[:4] == b"TWS1":  # literals behind the code
+            code_bytes, code = int.from_bytes(code[4:6], "little"), code[8:]
+        request = s.ScriptLoad(index=index, crc=crc32c(code), code_bytes=code_bytes)
+        what = f"script {index}"
         if len(code) <= INLINE_MAX:
             request.code = code
             return self.staged("Script.Load", request, what)
@@ -692,6 +709,49 @@ class Device:
         return Feed(c, stream, lambda data: schema.parse(s.LogLine(), data), lambda st: c.cancel(st.call_id), seconds,
                     None, _NO_DEADLINE_S)
 
+    @property
+    def gpio(self) -> Gpio:
+        """The device's pins."""
+        return Gpio(self)
+
+
+class Gpio:
+    """Pins of a device: bits of a word, pin 0 the lowest."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+
+    def get(self) -> Any:
+        """GpioState: value, direction (bit set = output), t_us."""
+        c = self.device.conn
+        return c.call("Gpio.Get", c.schema.GpioRef())
+
+    def __getitem__(self, pin: int) -> bool:
+        """Level of a pin."""
+        return bool(self.get().value >> _pin(pin) & 1)
+
+    def __setitem__(self, pin: int, level: object) -> None:
+        """Make a pin an output at this level."""
+        self.set(1 << _pin(pin), 1 << pin if level else 0)
+
+    def set(self, mask: int, value: int) -> Any:
+        """Make the pins of `mask` outputs at the levels of `value`, all or none; GpioState afterwards."""
+        c = self.device.conn
+        return c.call("Gpio.Set", c.schema.GpioSet(mask=mask, value=value))
+
+    def watch(self, seconds: Optional[float] = None) -> Feed[Any]:
+        """GpioState: what there is, then each change, until closed or the time is over."""
+        c, s = self.device.conn, self.device.conn.schema
+        stream = c.call("Gpio.Watch", s.GpioRef())
+        return Feed(c, stream, lambda data: schema.parse(s.GpioState(), data), lambda st: c.cancel(st.call_id), seconds,
+                    None, _NO_DEADLINE_S)
+
+
+def _pin(pin: int) -> int:
+    if not 0 <= pin < 32:
+        raise IndexError(f"pin {pin}: pins are 0 to 31")
+    return pin
+
 
 class _Blob:
     """A blob that is freed when its use fails; a use that succeeds consumes it."""
@@ -707,12 +767,12 @@ class _Blob:
             self.device.abort(self.number)
 
 
-def _translate(source: Source, verb: Tuple[str, ...]) -> bytes:
-    """Bytes of a source: itself, a binary file, or a .txt file put through `tunewire VERB`."""
+def _translate(source: Source, verb: Tuple[str, ...], suffix: str = ".txt") -> bytes:
+    """Bytes of a source: itself, a binary file, or a text file put through `tunewire VERB`."""
     if isinstance(source, (bytes, bytearray)):
         return bytes(source)
     path = os.fspath(source)
-    if not path.endswith(".txt"):
+    if not path.endswith(suffix):
         with open(path, "rb") as f:
             return f.read()
     tool = os.environ.get("TUNEWIRE_TOOL") or shutil.which("tunewire")
