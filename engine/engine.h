@@ -43,6 +43,15 @@ typedef struct tw_engine_cfg {
     const tw_infer_t *infer; /* networks nodes may run, NULL none; called from the engine's thread, and from the control
                                 thread while a graph is primed (describe, n_models) */
     uint32_t trace_bytes;    /* ring of traces of scripts, power of two; 0: no traces */
+    const tw_apps_t *apps;   /* application callbacks of scripts, NULL none */
+    uint32_t npu_bytes;      /* of each graph, for networks its scripts run; 0 = TW_SCRIPT_NPU_BYTES */
+    /** A replay: what scripts were told by pins, application, board and networks. NULL: they are asked. */
+    bool (*recall)(void *ctx, tw_answer_t *a);
+    void *recall_ctx;
+    /* How an instance with nothing to do sleeps and is woken: tw_crew_t in graph_mp.h; both or NULL, it spins then */
+    void (*wait)(void *ctx, uint32_t k);
+    void (*wake)(void *ctx, uint32_t k);
+    void *wait_ctx;
 } tw_engine_cfg_t;
 
 /** Memory tw_engine_init() takes for this configuration [bytes], alignment 64. */
@@ -413,6 +422,7 @@ typedef enum tw_event {
     TW_EV_FLOW = 5,         /* at = arc, value = 0 underflow, 1 overflow; first of a series */
     TW_EV_IO = 6,           /* at = hwid, value: back-end's; err: settings it refused */
     TW_EV_APP = 7,          /* at = callapp code, value = r0 */
+    TW_EV_USE_CASE = 9,     /* a script asked for use case `at`: the graph has it from here on; value = before */
     TW_EV_DEBUG = 8,        /* a debugger holds a script: at = script, value = pc */
 } tw_event_t;
 
@@ -441,8 +451,15 @@ bool tw_engine_tick(tw_engine_t *e);
  * called at any time by one thread for each k. @return something ran: ask again at once
  */
 bool tw_engine_help(tw_engine_t *e, uint32_t k);
+/** Thread k has asked in vain for a while: it sleeps in cfg.wait as long as there is nothing for it. */
+void tw_engine_doze(tw_engine_t *e, uint32_t k);
 /** A block is open: a helper should rather spin than sleep. */
 bool tw_engine_busy(const tw_engine_t *e);
+/**
+ * What the scripts of the block before said about a pause (`idle`): until then nothing urgent comes, so a port may
+ * sleep longer. Engine side only. @return [ms] the shortest of them; UINT32_MAX: none said anything
+ */
+uint32_t tw_engine_idle_ms(const tw_engine_t *e);
 /** Seconds of one block of the graph that runs; 0.001 without a graph. Engine side only. */
 double tw_engine_period_s(const tw_engine_t *e);
 /**

@@ -137,7 +137,8 @@ typedef struct timed {
 
 struct tw_engine {
     tw_engine_cfg_t cfg;
-    tw_crew_t crew; /* instances that share the graph that runs */
+    tw_crew_t crew;                      /* instances that share the graph that runs */
+    uint32_t reach[TW_MAX_INSTANCES][8]; /* banks of each: bit VID */
     slot_t slots[2];
     timed_t timed;
     uint8_t *queue;
@@ -332,6 +333,8 @@ void record_block(tw_engine_t *e);
 void record_block_end(tw_engine_t *e);
 /** The block took too long and what waits to be confirmed is taken back. */
 void record_overload(tw_engine_t *e, uint32_t permille);
+/** tw_graph_host_t.answer */
+void record_answer(void *ctx, const tw_answer_t *a);
 /** A script ran for a probe, after the block. */
 void record_run(tw_engine_t *e, uint32_t script, const int64_t *args, uint32_t n);
 

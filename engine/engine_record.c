@@ -365,6 +365,21 @@ void record_command(tw_engine_t *e, const cmd_t *c)
     }
 }
 
+void record_answer(void *ctx, const tw_answer_t *a)
+{
+    tw_engine_t *e = ctx;
+    uint8_t *p = begin(e, TW_REC_ANSWER, 16 + a->bytes);
+    if (p != NULL) {
+        tw_put_le32(p, a->from);
+        tw_put_le32(p + 4, a->status);
+        tw_put_le64(p + 8, (uint64_t)a->result);
+        if (a->bytes != 0) {
+            memcpy(p + 16, a->data, a->bytes);
+        }
+        commit(e, 16 + a->bytes);
+    }
+}
+
 void record_run(tw_engine_t *e, uint32_t script, const int64_t *args, uint32_t n)
 {
     put(e, TW_REC_RUN, script, 0, args, n * (uint32_t)sizeof *args);

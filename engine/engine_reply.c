@@ -44,7 +44,8 @@ void reply_send(tw_engine_t *e, reply_t *r)
 _Static_assert((int)TW_GEV_SCRIPT_FAULT == (int)TW_EV_SCRIPT_FAULT && (int)TW_GEV_APP == (int)TW_EV_APP &&
                    (int)TW_GEV_FLOW == (int)TW_EV_FLOW && (int)TW_GEV_NODE_ERROR == (int)TW_EV_NODE_ERROR &&
                    (int)TW_GEV_SCRIPT_EVENT == (int)TW_EV_SCRIPT_EVENT && (int)TW_GEV_TRACE == (int)TW_EV_TRACE &&
-                   (int)TW_GEV_IO == (int)TW_EV_IO && (int)TW_TRACE_STOP == (int)TW_EV_DEBUG,
+                   (int)TW_GEV_IO == (int)TW_EV_IO && (int)TW_TRACE_STOP == (int)TW_EV_DEBUG &&
+                   (int)TW_GEV_USE_CASE == (int)TW_EV_USE_CASE,
                "the graph core and engine.h number events alike");
 
 static void on_event(void *ctx, const tw_graph_event_t *ev)
@@ -72,9 +73,19 @@ static void on_event(void *ctx, const tw_graph_event_t *ev)
     tw_ring_commit(&e->events, (uint32_t)sizeof *r + ev->bytes);
 }
 
+static bool on_recall(void *ctx, tw_answer_t *a)
+{
+    const tw_engine_t *e = ctx;
+    return e->cfg.recall(e->cfg.recall_ctx, a);
+}
+
 tw_graph_host_t engine_host(tw_engine_t *e)
 {
-    return (tw_graph_host_t){.ctx = e, .event = on_event, .tap = probe_tap};
+    return (tw_graph_host_t){.ctx = e,
+                             .event = on_event,
+                             .tap = probe_tap,
+                             .answer = record_answer,
+                             .recall = e->cfg.recall != NULL ? on_recall : NULL};
 }
 
 /* ---- control side -------------------------------------------------------------------- */

@@ -180,6 +180,10 @@ void tw_deferred_reply(tw_server_t *s, const tw_engine_reply_t *r)
     case TW_WAIT_IO:
         tw_done_io(&c, &d, r);
         break;
+    case TW_WAIT_DEBUG:
+        tw_done_debug(&c, &d, r);
+        break;
+    case TW_WAIT_HELD:
     case TW_WAIT_VALUE:
     case TW_WAIT_AUTH:
         break; /* the engine does not know these */
@@ -215,6 +219,10 @@ static void expire_one(tw_server_t *s, tw_deferred_t *at)
         tw_auth_answer(&c);
         return;
     }
+    if (d.kind == TW_WAIT_HELD) {
+        tw_debugger_ask(&c, &d);
+        return;
+    }
     if (d.kind == TW_WAIT_VALUE && c.peer != NULL) {
         tw_stream_end(c.peer, (uint16_t)d.d, TW_E_TIMEOUT, s->upload_used);
     }
@@ -238,6 +246,29 @@ void tw_deferred_expire(tw_server_t *s, uint64_t now)
         }
     }
     s->next_due_us = due;
+}
+
+bool tw_deferred_take(tw_server_t *s, tw_wait_kind_t kind, uint32_t b, tw_deferred_t *out)
+{
+    for (uint16_t i = s->first_deferred; i != NONE; i = s->deferred[i].next) {
+        tw_deferred_t *d = &s->deferred[i];
+        if (d->kind == (uint8_t)kind && d->b != b) {
+            *out = *d;
+            tw_undefer(s, d);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool tw_deferred_urgent(const tw_server_t *s)
+{
+    for (uint16_t i = s->first_deferred; i != NONE; i = s->deferred[i].next) {
+        if (s->deferred[i].kind != TW_WAIT_HELD) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void cancel_one(tw_server_t *s, tw_deferred_t *at)

@@ -454,6 +454,7 @@ void tw_graph_look(tw_server_t *s)
         tw_subs_graph_changed(s);
         tw_armed_graph_changed(s);
         tw_doubles_graph_changed(s);
+        tw_debugger_graph_changed(s);
     }
 }
 

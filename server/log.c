@@ -117,6 +117,10 @@ static void line_of(tw_server_t *s, const tw_engine_reply_t *r, uint32_t level, 
             tw_text_int(t, r->value);
         }
         break;
+    case TW_EV_USE_CASE:
+        place(t, "use case ", r->at, "before ");
+        tw_text_int(t, r->value);
+        break;
     case TW_EV_APP:
         place(t, "callapp ", r->at, "");
         tw_text_int(t, r->value);
@@ -132,6 +136,7 @@ void tw_log_event(tw_server_t *s, const tw_engine_reply_t *r)
         [TW_EV_TRACE] = {TW_LOG_DEBUG, TW_SRC_SCRIPT},        [TW_EV_NODE_ERROR] = {TW_LOG_ERROR, TW_SRC_GRAPH},
         [TW_EV_FLOW] = {TW_LOG_WARN, TW_SRC_GRAPH},           [TW_EV_IO] = {TW_LOG_INFO, TW_SRC_IO},
         [TW_EV_APP] = {TW_LOG_INFO, TW_SRC_SCRIPT},           [TW_EV_DEBUG] = {TW_LOG_INFO, TW_SRC_SCRIPT},
+        [TW_EV_USE_CASE] = {TW_LOG_INFO, TW_SRC_SCRIPT},
     };
     if (r->event == 0 || r->event >= TW_COUNT(kinds) || kinds[r->event][0] > s->log_level[kinds[r->event][1]]) {
         return;

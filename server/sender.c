@@ -110,6 +110,7 @@ static bool fill(tw_server_t *s, const tw_sender_t *snd, uint8_t *out, uint32_t 
         return true;
     case TW_SEND_LOG:
     case TW_SEND_FOLLOW:
+    case TW_SEND_TRACE:
     case TW_SEND_NONE:
         break;
     }
@@ -206,6 +207,23 @@ static bool send_line(tw_peer_t *p, tw_sender_t *snd)
     return !last;
 }
 
+static bool send_event(tw_peer_t *p, tw_sender_t *snd)
+{
+    tw_server_t *s = p->s;
+    tunewire_v1_Event m;
+    tw_err_t err;
+    if (!tw_trace_next(s, snd, &m)) {
+        return false;
+    }
+    const uint32_t n = tw_rpc_encode(s->scratch, s->scratch_bytes, tunewire_v1_Event_fields, &m, &err);
+    if (n > allowance(p, snd->stream) || !tw_conn_send(&p->conn, TW_FT_DATA, snd->stream, 0, s->scratch, n)) {
+        return false;
+    }
+    tw_conn_spend(&p->conn, snd->stream, n);
+    snd->at++;
+    return true;
+}
+
 static bool step(tw_peer_t *p, tw_sender_t *snd)
 {
     switch ((tw_send_kind_t)snd->kind) {
@@ -216,6 +234,8 @@ static bool step(tw_peer_t *p, tw_sender_t *snd)
     case TW_SEND_LOG:
     case TW_SEND_FOLLOW:
         return send_line(p, snd);
+    case TW_SEND_TRACE:
+        return send_event(p, snd);
     case TW_SEND_NONE:
         break;
     }

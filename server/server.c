@@ -27,6 +27,7 @@ typedef struct layout {
     tw_sub_t *subs;
     tw_armed_t *armed;
     tw_log_line_t *log;
+    tw_trace_line_t *trace;
     uint8_t *in, *out, *msg, *porch, *probes, *captures, *blocks, *blobs, *txn, *scratch, *list, *upload;
     uint32_t n_slots, n_deferred, scratch_bytes, block_bytes;
     bool fits;
@@ -68,6 +69,7 @@ static layout_t lay_out(const tw_server_cfg_t *cfg, tw_arena_t *a)
     TAKE_LINES(subs, cfg->max_subs);
     TAKE_LINES(armed, cfg->max_probes);
     TAKE(log, TW_LOG_LINES);
+    TAKE(trace, cfg->trace_lines);
     TAKE(in, (size_t)cfg->max_sessions * cfg->max_frame);
     TAKE(out, (size_t)cfg->max_sessions * cfg->out_bytes);
     TAKE(msg, (size_t)cfg->max_sessions * cfg->msg_bytes);
@@ -98,9 +100,9 @@ static bool cfg_ok(const tw_server_cfg_t *cfg)
            cfg->max_frame <= 65536 && cfg->window >= TW_MAX_FRAME_FLOOR && cfg->max_calls >= 1 &&
            cfg->max_calls <= TW_MAX_CALLS && cfg->max_sessions >= 1 && cfg->max_sessions <= TW_MAX_SESSIONS &&
            cfg->out_bytes >= 2 * cfg->max_frame && cfg->msg_bytes >= cfg->max_frame && cfg->max_subs <= TW_MAX_SUBS &&
-           probes && cfg->max_probes <= TW_MAX_PROBES && cfg->capture_bytes % 64 == 0 &&
-           (cfg->max_probes == 0 || cfg->capture_bytes != 0) && cfg->open_role <= TW_ROLE_ADMIN &&
-           (cfg->key == NULL || cfg->crypto != NULL);
+           probes && (cfg->trace_lines & (cfg->trace_lines - 1)) == 0 && cfg->max_probes <= TW_MAX_PROBES &&
+           cfg->capture_bytes % 64 == 0 && (cfg->max_probes == 0 || cfg->capture_bytes != 0) &&
+           cfg->open_role <= TW_ROLE_ADMIN && (cfg->key == NULL || cfg->crypto != NULL);
 }
 
 static void init_subs(tw_server_t *s, const layout_t *l)
@@ -157,6 +159,7 @@ tw_err_t tw_server_init(tw_server_t **out, const tw_server_cfg_t *cfg, void *mem
     s->subs = l.subs;
     s->sub_block = l.block_bytes;
     s->log = l.log;
+    s->trace = l.trace;
     s->log_seq = 1;
     s->blob_mem = l.blobs;
     s->txn.area = l.txn;
@@ -460,10 +463,11 @@ static uint32_t until(const tw_server_t *s, uint64_t now, uint64_t next, bool st
     if (s->have_graph && us > POLL_EVENTS_US) {
         us = POLL_EVENTS_US;
     }
-    if ((streaming || s->live_subs + s->live_probes > 0) && us > POLL_STREAMING_US) {
+    if ((streaming || s->traces || s->first_deferred != UINT16_MAX || s->live_subs + s->live_probes > 0) &&
+        us > POLL_STREAMING_US) {
         us = POLL_STREAMING_US;
     }
-    if ((s->first_deferred != UINT16_MAX || s->swap_token != 0) && us > POLL_WAITING_US) {
+    if ((tw_deferred_urgent(s) || s->swap_token != 0) && us > POLL_WAITING_US) {
         us = POLL_WAITING_US;
     }
     return us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
@@ -471,7 +475,7 @@ static uint32_t until(const tw_server_t *s, uint64_t now, uint64_t next, bool st
 
 bool tw_server_waiting(const tw_server_t *s)
 {
-    return s->first_deferred != UINT16_MAX || s->swap_token != 0 || s->live_subs + s->live_probes > 0;
+    return tw_deferred_urgent(s) || s->swap_token != 0 || s->live_subs + s->live_probes > 0;
 }
 
 uint32_t tw_server_poll(tw_server_t *s)
@@ -487,6 +491,8 @@ uint32_t tw_server_poll(tw_server_t *s)
     tw_blobs_expire(s, now, &next);
     tw_subs_pump(s, now);
     tw_armed_pump(s, now);
+    tw_debugger_pump(s, now, &next);
+    tw_trace_pump(s);
     const bool streaming = pump_peers(s, now);
     return until(s, now, next < s->next_due_us ? next : s->next_due_us, streaming);
 }

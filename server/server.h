@@ -54,6 +54,7 @@ typedef struct tw_server_cfg {
     uint32_t max_subs;
     uint32_t max_probes;    /* armed at a time, all sessions; at most TW_MAX_PROBES */
     uint32_t capture_bytes; /* memory of one armed probe, multiple of 64 */
+    uint32_t trace_lines;   /* records of scripts' traces that are kept, power of two; 0: no traces */
     uint32_t txn_bytes;     /* operations one transaction may stage */
     uint32_t resume_ms;     /* a lost session is kept this long; default 30000 */
     const uint8_t *key;     /* pre-shared key, NULL: everyone has `open_role` */

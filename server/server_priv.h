@@ -52,6 +52,7 @@ typedef enum tw_send_kind {
     TW_SEND_MANIFEST, /* text made on the way */
     TW_SEND_LOG,      /* ends at `end` */
     TW_SEND_FOLLOW,   /* never ends */
+    TW_SEND_TRACE,    /* nor this */
 } tw_send_kind_t;
 
 /* A stream of ours that goes out as credit and room allow. */
@@ -170,6 +171,8 @@ typedef enum tw_wait_kind {
     TW_WAIT_SHADOW,
     TW_WAIT_METRICS,
     TW_WAIT_IO,
+    TW_WAIT_DEBUG,
+    TW_WAIT_HELD,  /* for a script to be held, see handlers_debug.c */
     TW_WAIT_VALUE, /* for the client's upload */
     TW_WAIT_AUTH,  /* for time to pass */
 } tw_wait_kind_t;
@@ -183,6 +186,7 @@ typedef struct tw_deferred {
     tw_session_t *ses;
     uint32_t call_id, txn, op;
     uint64_t due_us;
+    uint64_t until_us; /* of a call that waits for a script to be held */
     uint32_t a, b, c, d, version;
 } tw_deferred_t;
 
@@ -281,6 +285,20 @@ typedef struct tw_double {
     uint8_t values[TW_SHADOW_VALUES]; /* u16 index, u16 bytes, value */
 } tw_double_t;
 
+/* ---- debugger ------------------------------------------------------------------------------ */
+typedef struct tw_debugger {
+    tw_session_t *ses; /* NULL: nobody debugs */
+    uint64_t lease_us;
+    uint32_t lease_ms;
+    bool leaving; /* the engine is still to be told */
+} tw_debugger_t;
+
+typedef struct tw_trace_line {
+    tw_trace_t head;
+    uint64_t t_us;
+    uint8_t data[TW_TRACE_DATA];
+} tw_trace_line_t;
+
 /* ---- log ------------------------------------------------------------------------------------- */
 typedef struct tw_log_line {
     uint64_t t_us;
@@ -321,6 +339,13 @@ struct tw_server {
     uint32_t live_probes;
     tw_double_t doubles[TW_MAX_SHADOWS];
     uint32_t next_double;
+
+    tw_debugger_t debugger;
+    tw_trace_line_t *trace; /* the newest of cfg.trace_lines */
+    uint64_t trace_seq;     /* of the next */
+    tw_debug_cmd_t trace_put;
+    uint32_t trace_graph; /* generation it was put for */
+    bool traces;          /* somebody follows */
 
     tw_log_line_t *log;
     uint64_t log_seq; /* of the next line; the first is 1 */
@@ -410,6 +435,10 @@ void tw_deferred_reply(tw_server_t *s, const tw_engine_reply_t *r);
 void tw_deferred_expire(tw_server_t *s, uint64_t now);
 /** @return true when the call was waiting and could be cancelled. */
 bool tw_deferred_cancel(tw_server_t *s, tw_session_t *ses, uint32_t call_id);
+/** Take out a call of this kind whose `b` is another number. @return false: there is none */
+bool tw_deferred_take(tw_server_t *s, tw_wait_kind_t kind, uint32_t b, tw_deferred_t *out);
+/** True when a call waits for the engine, not for something to happen. */
+bool tw_deferred_urgent(const tw_server_t *s);
 /** The connection is gone: uploads and reads end, what the engine has goes on. */
 void tw_deferred_lost(tw_server_t *s, tw_session_t *ses);
 /** The session is gone: nobody wants the answers. */
@@ -540,6 +569,19 @@ void tw_armed_session_gone(tw_server_t *s, const tw_session_t *ses);
 void tw_doubles_graph_changed(tw_server_t *s);
 void tw_doubles_session_gone(tw_server_t *s, const tw_session_t *ses);
 
+/* handlers_debug.c */
+void tw_debugger_session_gone(tw_server_t *s, const tw_session_t *ses);
+/** Another graph runs: nobody debugs it. */
+void tw_debugger_graph_changed(tw_server_t *s);
+void tw_debugger_pump(tw_server_t *s, uint64_t now, uint64_t *next);
+/** A call that waited for a script to be held has waited long enough: tell it how things stand. */
+void tw_debugger_ask(tw_call_t *c, const tw_deferred_t *was);
+
+/* trace.c */
+void tw_trace_pump(tw_server_t *s);
+/** Next record for this stream, which snd->at then names. @return false: none yet */
+bool tw_trace_next(tw_server_t *s, tw_sender_t *snd, tunewire_v1_Event *m);
+
 /* reduce.c */
 /** One sample as a number; 0 for types tw_raw_sampled() does not know. */
 double tw_sample_value(uint32_t raw, const uint8_t *p);
@@ -609,4 +651,5 @@ void tw_done_keep(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t 
 void tw_done_arc_read(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
 void tw_done_arc_write(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
 void tw_done_shadow(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
+void tw_done_debug(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);
 void tw_done_metrics(tw_call_t *c, const tw_deferred_t *d, const tw_engine_reply_t *r);

@@ -183,6 +183,7 @@ void tw_session_lost(tw_session_t *ses)
     ses->role = TW_ROLE_VIEW;
     tw_deferred_lost(s, ses);
     tw_pending_lost(s, ses);
+    tw_debugger_session_gone(s, ses);
 }
 
 void tw_session_end(tw_server_t *s, tw_session_t *ses)

@@ -1,7 +1,7 @@
 # Unit tests: every tests/unit/test_<x>.c is one CMocka program, linked with all libraries.
 LIBS += support
 support.src := $(wildcard tests/support/*.c)
-ALL_LIBS := support server cli client graphc scriptasm phy protocol board engine dsp speexdsp kissfft $(if $(CMSIS_DSP_DIR),cmsisdsp) base hosted
+ALL_LIBS := support server cli client graphc scriptasm scriptlang phy protocol board engine dsp speexdsp kissfft $(if $(CMSIS_DSP_DIR),cmsisdsp) base hosted
 UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 define unit_test
 PROGRAMS += tests/$(1)
@@ -41,8 +41,8 @@ $(B)/tests/test_engine_one_context: $(ONE_CONTEXT) $(foreach l,$(ALL_LIBS),$(B)/
 # What runs under ThreadSanitizer too: whatever two threads share.
 TSAN_TESTS := $(filter test_graph_io test_graph_mp test_ring test_engine_threads test_phy_tcp,$(UNIT))
 
-.PHONY: cmsis oracles soak-mp unit-programs tsan-programs fuzz-programs python docs
-unit-programs: $(foreach t,$(UNIT),$(B)/tests/$(t)) $(B)/tests/test_engine_one_context \
+.PHONY: cmsis oracles soak-mp soak-script soak-script-verify unit-programs tsan-programs fuzz-programs python docs
+unit-programs: $(foreach t,$(UNIT),$(B)/tests/$(t)) $(B)/tests/test_engine_one_context $(B)/script_soak \
 	$(foreach f,$(FUZZ),$(B)/replay/$(f))
 tsan-programs: $(foreach t,$(TSAN_TESTS),$(B)/tests/$(t))
 fuzz-programs: $(foreach f,$(FUZZ),$(B)/fuzz/$(f))
@@ -52,7 +52,7 @@ test: ## set up, check, then every test (unit, corpus replay, threads, end to en
 	@$(MAKE) check
 	@$(MAKE) -j2 PROFILE=debug unit-programs
 	@$(MAKE) -j2 PROFILE=tsan tsan-programs
-	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS) oracle)
+	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS) oracle script_batch)
 	@$(PYTHON) tests/run_tests.py $(if $(ONLY),--only $(ONLY))
 
 docs: ## bring the tables of docs/ up to the .def files they are made from
@@ -114,6 +114,29 @@ fuzz: ## search with libFuzzer: make fuzz [ONLY=frame] [SECONDS_EACH=300]
 			>build/fuzz/work/$$f.log 2>&1 || { tail -n 30 build/fuzz/work/$$f.log; exit 1; }; \
 		grep -E 'stat::number_of_executed_units|stat::peak_rss_mb' build/fuzz/work/$$f.log; \
 	done
+
+# Random verified scripts through the machines of C and through tests/oracle/twv16.py (tests/e2e/test_script_reference.py).
+PROGRAMS += script_batch
+script_batch.src := tests/oracle/script_batch.c tests/oracle/script_gen.c
+script_batch.libs := engine base hosted
+
+# The same programs instruction by instruction under a shadow of the machine.
+PROGRAMS += script_soak
+script_soak.src := tests/oracle/script_soak.c tests/oracle/script_gen.c
+script_soak.libs := scriptasm engine base hosted
+
+SCRIPT_PROGRAMS ?= 1000000
+soak-script: ## SCRIPT_PROGRAMS random verified scripts, the whole state compared with the reference interpreter
+	@tools/setup.sh test
+	@$(MAKE) -j2 PROFILE=host build/host/script_batch
+	@$(PYTHON) tests/oracle/script_diff.py build/host/script_batch --programs $(SCRIPT_PROGRAMS) --coverage
+
+RUNS ?= 100000000
+soak-script-verify: ## RUNS scripts that the verifier accepted, under sanitizers and a shadow of the machine; two processes
+	@tools/setup.sh test
+	@$(MAKE) -j2 PROFILE=debug build/debug/script_soak
+	@nice -n 10 build/debug/script_soak $$(($(RUNS) / 2)) $(SEED)1 & one=$$!; \
+		nice -n 10 build/debug/script_soak $$(($(RUNS) - $(RUNS) / 2)) $(SEED)2; two=$$?; wait $$one && exit $$two
 
 MP_RUNS ?= 10000000
 soak-mp: ## eight threads on one graph for MP_RUNS node runs, against one thread; then under ThreadSanitizer

@@ -58,6 +58,34 @@ typedef struct tw_io_set {
     uint32_t io;
 } tw_io_set_t;
 
+/** A moment at which a pin changed. */
+typedef struct tw_gpio_change {
+    uint64_t t_us;
+    uint32_t levels; /* of all pins, afterwards */
+} tw_gpio_change_t;
+
+/**
+ * General-purpose pins: port 0, pins 0..31. Levels are read and written from two threads, the engine's (scripts) and
+ * the control thread (hosts), which never wait for one another.
+ */
+typedef struct tw_board_gpio {
+    void *ctx;
+    uint32_t pins;    /* that exist */
+    uint32_t scripts; /* of them, those that scripts may write */
+    uint32_t hosts;   /* those that a host on the wire may write */
+    /** Any thread; neither blocks nor allocates. */
+    uint32_t (*levels)(void *ctx);
+    uint32_t (*outputs)(void *ctx); /* direction: bit set = output */
+    /** Pins of `mask` become outputs at the levels of `levels`. by_script: engine thread, else control thread.
+     *  @return TW_OK; IO the device refused, some may be written */
+    tw_err_t (*write)(void *ctx, uint32_t mask, uint32_t levels, bool by_script);
+    /** Control thread: pins of `mask` become inputs or outputs. @return TW_OK, UNSUPPORTED, IO */
+    tw_err_t (*direct)(void *ctx, uint32_t mask, uint32_t outputs);
+    /** Control thread: the next change nobody was told of. Changes that came too fast are left out, the last never is.
+     *  @return false: there is none */
+    bool (*changed)(void *ctx, tw_gpio_change_t *out);
+} tw_board_gpio_t;
+
 /** An acknowledgement as the graph found it. */
 typedef struct tw_io_heard {
     uint32_t look;  /* how often the graph had looked for those of this IO in this block, 0 the first time */
@@ -83,6 +111,7 @@ typedef struct tw_board {
     uint32_t n_ios;
     const uint32_t *bank_bytes; /* [vid], 0 = no such bank; NULL = no limit but the arena */
     uint32_t n_banks;
+    const uint8_t *bank_proc; /* [vid] processor a private bank is of, 0 shared; n_banks of them, NULL all are shared */
     /**
      * Fetch `bytes` (one frame) of IO `hwid` for tick `tick`.
      * @return bytes written to dst: `bytes`, or less when the source has a hole (counted)
@@ -113,8 +142,8 @@ typedef struct tw_board {
     /** Engine thread: the look found this one; valid during the call. In order, each once. NULL = nobody listens */
     void (*heard)(void *ctx, uint32_t hwid, const tw_io_heard_t *ack);
     /**
-     * Control thread: may SET bring these settings to IO `hwid`, which has those of `now`? NULL = io() alone decides,
-     * when it is told.
+     * Any thread, changes nothing: may SET bring these settings to IO `hwid`, which has those of `now`? NULL = io()
+     * alone decides, when it is told.
      * @return TW_OK; RANGE: no options make these words; UNSUPPORTED: the format would change, which is the graph's
      */
     tw_err_t (*settings)(void *ctx, uint32_t hwid, const uint32_t now[3], const uint32_t settings[3]);
@@ -136,7 +165,14 @@ typedef struct tw_board {
      * NULL = there is none, and a graph with such a node is refused (IMG_SERVICE).
      */
     void (*isolate)(void *ctx, const tw_region_t *regions, uint32_t n);
-    uint32_t processors; /* bit (procID - 1): there are instances that play it; 0 = TW_PROCESSOR alone */
+    uint32_t processors;         /* bit (procID - 1): there are instances that play it; 0 = TW_PROCESSOR alone */
+    const tw_board_gpio_t *gpio; /* NULL: no pins */
+    /**
+     * System call `low` of a script that the image calls privileged; engine thread. What the numbers mean is the
+     * board's. NULL: privileged scripts are refused at load.
+     * @param value  in: r2, out: r1
+     */
+    tw_err_t (*low)(void *ctx, uint32_t op, uint64_t address, int64_t *value);
 } tw_board_t;
 
 #ifndef TW_PROCESSOR

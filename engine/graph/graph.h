@@ -13,6 +13,7 @@
 #include "engine/graph/twg1.h"
 #include "engine/node/node.h"
 #include "engine/script/script.h"
+#include "engine/script/script_compute.h"
 
 /* Kinds of tw_graph_event_t: the numbers of tw_event_t (engine.h asserts it). */
 enum {
@@ -22,7 +23,8 @@ enum {
     TW_GEV_NODE_ERROR = 4,
     TW_GEV_FLOW = 5,
     TW_GEV_IO = 6,
-    TW_GEV_APP = 7, /* 8 and on: of traces alone, graph_debug.h */
+    TW_GEV_APP = 7,
+    TW_GEV_USE_CASE = 9, /* 8, 16 and 17: of traces alone, graph_debug.h */
 };
 
 typedef struct tw_graph_event {
@@ -34,12 +36,50 @@ typedef struct tw_graph_event {
     uint32_t bytes;
 } tw_graph_event_t;
 
+/** What a system call of a script brought in from outside the graph. */
+typedef enum tw_answer_from {
+    TW_FROM_GPIO = 1,
+    TW_FROM_APP = 2,
+    TW_FROM_LOW = 3,
+    TW_FROM_NPU = 4,
+} tw_answer_from_t;
+typedef struct tw_answer {
+    uint32_t from;   /* tw_answer_from_t */
+    uint32_t status; /* 0 or the number of a tw_err_t */
+    int64_t result;  /* r1 */
+    uint8_t *data;   /* what was written for the script, NULL nothing */
+    uint32_t bytes;  /* of it; in recall(): the room there is */
+} tw_answer_t;
+
 typedef struct tw_graph_host {
     void *ctx;
     void (*event)(void *ctx, const tw_graph_event_t *ev);
     /** `bytes` at `data` were written to an arc that has taps. */
     void (*tap)(void *ctx, void *taps, const uint8_t *data, uint32_t bytes);
+    /** An answer came in: for recordings. */
+    void (*answer)(void *ctx, const tw_answer_t *a);
+    /** A replay: the answer of the recording, instead of asking. NULL: ask. @return false: there is none, ask */
+    bool (*recall)(void *ctx, tw_answer_t *a);
 } tw_graph_host_t;
+
+/** What a script hands to the application, and what it gets back. */
+typedef struct tw_app_call {
+    uint32_t code;       /* 0..63 of `callapp`; any of the system call `app` */
+    int64_t value;       /* callapp: r0; app: r1 */
+    const uint8_t *data; /* r2 bytes of p0, NULL none */
+    uint8_t *out;        /* the same place, to be written, NULL: it is read-only */
+    uint32_t bytes;
+    int64_t result; /* r1 of the script afterwards; 0 before */
+} tw_app_call_t;
+/** Engine thread, inside a block: takes a bounded time and does not block. @return the script's status */
+typedef tw_err_t (*tw_app_fn)(void *ctx, tw_app_call_t *call);
+enum { TW_APP_CODES = 64 };
+/** Application callbacks of scripts, filled in by who integrates the engine. */
+typedef struct tw_apps {
+    void *ctx;
+    tw_app_fn fn[TW_APP_CODES];
+    tw_app_fn any; /* of codes without a function; NULL: they are events for the host (TW_GEV_APP) */
+} tw_apps_t;
 
 /** Where the parts of an image are while its graph runs: see tw_graph_place(). */
 typedef struct tw_graph_image {
@@ -56,6 +96,8 @@ typedef struct tw_graph_env {
     const tw_board_t *board;
     tw_graph_host_t host;
     const tw_infer_t *infer; /* networks, NULL none */
+    const tw_apps_t *apps;   /* application callbacks, NULL none: all are events */
+    uint32_t npu_bytes;      /* for tensors and arenas of networks that scripts run; 0 = TW_SCRIPT_NPU_BYTES */
     const tw_board_t *kept;  /* a warm boot: what it restores is there before RESET (graph_state.h). NULL: a cold one */
     tw_graph_image_t image;  /* all NULL: the image given to tw_graph_load() is all there is */
 } tw_graph_env_t;
@@ -175,15 +217,20 @@ typedef struct tw_graph_hot {
     tw_gauge_t cycles_avg16; /* of about the last 16 runs that were timed, in 1/16 cycle */
 } tw_graph_hot_t;
 
+enum { TW_IO_ASK_SET = 1, TW_IO_ASK_START = 2, TW_IO_ASK_STOP = 4 };
 typedef struct tw_graph_io {
     uint32_t hwid;
     tw_arc_t *arc;
     uint32_t arc_index;
     uint32_t frame; /* [bytes] on the IO's side of the arc */
     bool tx, rated;
-    bool copy;           /* of set0copy1 */
-    double step, period; /* due when the phase, stepped each block, reaches the period */
-    double phase;
+    bool copy;             /* of set0copy1 */
+    bool halted;           /* a script has stopped it */
+    uint8_t ask;           /* of scripts, behind the block: TW_IO_ASK_* */
+    uint32_t asked[3];     /* settings */
+    uint64_t step, period; /* of a block and of a frame, in one unit; due when the phase, stepped each block, reaches
+                              the period. img_periods() */
+    uint64_t phase;
     tw_gauge_t settings[3];
     /* time stamps in front of frames */
     uint8_t ts, ts_size;
@@ -217,6 +264,47 @@ typedef struct tw_graph_flow {
     uint16_t owner, first, count; /* nodes; first is absolute */
     uint8_t slot, op;
 } tw_graph_flow_t;
+/** Of them, those that scripts ask for in one block while other instances run. */
+enum { TW_LATE_FLOWS = 4 };
+
+/** A script that runs later. */
+typedef struct tw_graph_timer {
+    uint64_t due_us; /* device time; `fresh`: from the begin of the next block */
+    uint32_t order;  /* of the setting: those due at once run in this order */
+    uint16_t script;
+    bool on, fresh;
+} tw_graph_timer_t;
+
+/** What scripts asked for and the graph has not done yet, and what it keeps for them. RESET forgets all of it. */
+typedef struct tw_graph_asks {
+    int32_t node; /* whose script runs: before or after it, or as it; -1 no node's */
+    uint16_t loop_first, loop_last;
+    uint8_t loop_times; /* 0 none */
+    int8_t use_case;    /* taken behind the block, -1 none */
+    bool stop, ios;     /* behind the block: the graph stops; IOs have something to do */
+    bool running;       /* a block has begun and not ended */
+    uint8_t n_late;
+    tw_graph_flow_t late[TW_LATE_FLOWS]; /* behind the block, where other instances are in it */
+    uint32_t idle_next_ms;               /* least of this block, UINT32_MAX none */
+    uint32_t idle_ms;                    /* of the block before */
+    uint32_t n_timers, order;            /* set; settings so far */
+    tw_graph_timer_t timers[TW_SCRIPT_TIMERS];
+} tw_graph_asks_t;
+
+/** Networks that scripts run: r1 of `poll`. */
+typedef enum tw_npu_state { TW_NPU_IDLE = 0, TW_NPU_RUNNING = 1, TW_NPU_DONE = 2, TW_NPU_FAILED = 3 } tw_npu_state_t;
+typedef struct tw_npu_run {
+    uint32_t handle;
+    uint8_t slot, state, n_out;
+    uint32_t at, bytes; /* in tw_graph_npu_t.mem */
+    const uint8_t *out[TW_INFER_TENSORS];
+    uint32_t out_bytes[TW_INFER_TENSORS];
+} tw_npu_run_t;
+typedef struct tw_graph_npu {
+    uint8_t *mem; /* NULL: no script names the call, or there is no backend */
+    uint32_t bytes;
+    tw_npu_run_t runs[TW_SCRIPT_NPU_RUNS];
+} tw_graph_npu_t;
 
 typedef struct tw_graph {
     tw_graph_env_t env;
@@ -262,6 +350,11 @@ typedef struct tw_graph {
     uint32_t n_flows;
     uint8_t use_case, reload; /* reload: 0 nothing, 1 warm, 2 cold RESET behind this block */
     bool looping;
+    /* scripts */
+    tw_graph_asks_t asks;
+    tw_script_compute_t compute;
+    tw_graph_npu_t npu;
+    bool loading; /* nodes are RESET for the first time, not on the engine's thread: scripts reach nothing outside */
     /* debug tasks of arcs */
     tw_graph_register_t *registers;
     uint32_t n_registers, rewinds; /* arcs that are played again */

@@ -236,15 +236,10 @@ static void carry_arc(const tw_arc_t *from, tw_arc_t *to)
     }
 }
 
-static bool equal(double a, double b)
-{
-    return !(a < b) && !(a > b);
-}
-
 static void carry_phase(const tw_graph_t *from, tw_graph_io_t *io)
 {
     const tw_graph_io_t *old = io_of(from, io->hwid, io->tx);
-    if (old != NULL && equal(old->step, io->step) && equal(old->period, io->period)) {
+    if (old != NULL && old->step == io->step && old->period == io->period) {
         io->phase = old->phase;
     }
 }

@@ -2,8 +2,8 @@
  *
  * A range of nodes under control is a row of g->flows; what the rows say of a node together is its `flow`. A skipped
  * node is never ready. A bypassed one has another function in its hot record, so the way of a plain RUN stays as it
- * is. LOCK is a note for an instance that shares its graph with others; one alone runs nodes one after the other
- * anyway.
+ * is. With several instances main runs the nodes that steer while all others are out of the graph, and runs what they
+ * LOCK; one instance alone runs nodes one after the other anyway.
  */
 #include "engine/graph/graph_priv.h"
 
@@ -20,6 +20,11 @@ static uint32_t pass_on(uint32_t cmd, void *inst, tw_xdm_t *data, uint32_t *stat
     }
     data[0].bytes = data[1].bytes = n;
     return 0;
+}
+
+bool control_steers(const tw_node_desc_t *d)
+{
+    return node_is(d, "arm_stream_graph_control");
 }
 
 static const tw_format_t *format_of(const tw_graph_t *g, const tw_graph_node_t *n, uint32_t arc)
@@ -65,15 +70,16 @@ static void look_again(tw_graph_t *g, uint32_t first, uint32_t count)
         if (n->flow != flow) {
             n->flow = flow;
             tw_graph_bind(g, node);
+            mp_flow(g, node);
             sched_wake(g, n->pos);
         }
     }
 }
 
-static tw_graph_flow_t *row_of(tw_graph_t *g, uint32_t slot)
+static tw_graph_flow_t *row_of(tw_graph_t *g, uint32_t owner, uint32_t slot)
 {
     for (uint32_t i = 0; i < g->n_flows; i++) {
-        if (g->flows[i].owner == g->current && g->flows[i].slot == slot) {
+        if (g->flows[i].owner == owner && g->flows[i].slot == slot) {
             return &g->flows[i];
         }
     }
@@ -82,7 +88,7 @@ static tw_graph_flow_t *row_of(tw_graph_t *g, uint32_t slot)
 
 static bool fits(const tw_graph_t *g, uint32_t first, uint32_t count)
 {
-    return first >= 1 && (uint64_t)g->current + first + count <= g->n_nodes;
+    return (uint64_t)first + count <= g->n_nodes;
 }
 
 static void take_back(tw_graph_t *g, tw_graph_flow_t *row)
@@ -92,15 +98,11 @@ static void take_back(tw_graph_t *g, tw_graph_flow_t *row)
     look_again(g, old.first, old.count);
 }
 
-static tw_err_t control_flow(void *ctx, uint32_t slot, tw_flow_t op, uint32_t first, uint32_t count)
+static tw_err_t put(tw_graph_t *g, const tw_graph_flow_t *want)
 {
-    tw_graph_t *g = ctx;
-    tw_graph_flow_t *row = row_of(g, slot);
-    const bool on = op != TW_FLOW_NONE && count != 0;
-    if (on && !fits(g, first, count)) {
-        return TW_E_PARAM_MATCH;
-    }
-    if (on && row != NULL && row->op == op && row->first == g->current + first && row->count == count) {
+    tw_graph_flow_t *row = row_of(g, want->owner, want->slot);
+    const bool on = want->op != TW_FLOW_NONE && want->count != 0;
+    if (on && row != NULL && row->op == want->op && row->first == want->first && row->count == want->count) {
         return TW_OK; /* asked anew each block */
     }
     if (on && row == NULL && g->n_flows == TW_MAX_FLOWS) {
@@ -110,23 +112,47 @@ static tw_err_t control_flow(void *ctx, uint32_t slot, tw_flow_t op, uint32_t fi
         take_back(g, row);
     }
     if (on) {
-        g->flows[g->n_flows++] = (tw_graph_flow_t){
-            .owner = (uint16_t)g->current,
-            .first = (uint16_t)(g->current + first),
-            .count = (uint16_t)count,
-            .slot = (uint8_t)slot,
-            .op = (uint8_t)op,
-        };
-        look_again(g, g->current + first, count);
+        g->flows[g->n_flows++] = *want;
+        look_again(g, want->first, want->count);
     }
     return TW_OK;
+}
+
+/* Other instances may be at the nodes just now: behind the block they are not. */
+tw_err_t control_put(tw_graph_t *g, const tw_graph_flow_t *want)
+{
+    if (!fits(g, want->first, want->count)) {
+        return TW_E_PARAM_MATCH;
+    }
+    if (g->mp == NULL) {
+        return put(g, want);
+    }
+    if (g->asks.n_late == TW_LATE_FLOWS) {
+        return TW_E_BUSY;
+    }
+    g->asks.late[g->asks.n_late++] = *want;
+    return TW_OK;
+}
+
+static tw_err_t control_flow(void *ctx, uint32_t slot, tw_flow_t op, uint32_t first, uint32_t count)
+{
+    tw_graph_t *g = ctx;
+    const bool on = op != TW_FLOW_NONE && count != 0;
+    if (on && (first < 1 || !fits(g, g->current + first, count))) {
+        return TW_E_PARAM_MATCH;
+    }
+    return put(g, &(tw_graph_flow_t){.owner = (uint16_t)g->current,
+                                     .first = (uint16_t)(g->current + first),
+                                     .count = (uint16_t)count,
+                                     .slot = (uint8_t)slot,
+                                     .op = (uint8_t)op});
 }
 
 static tw_err_t control_loop(void *ctx, uint32_t count, uint32_t times)
 {
     tw_graph_t *g = ctx;
     const uint32_t caller = g->current;
-    if (count != 0 && !fits(g, 1, count)) {
+    if (count != 0 && !fits(g, caller + 1, count)) {
         return TW_E_PARAM_MATCH;
     }
     if (g->looping) {
@@ -138,7 +164,7 @@ static tw_err_t control_loop(void *ctx, uint32_t count, uint32_t times)
         moved = false;
         for (uint32_t node = caller + 1; node <= caller + count; node++) {
             tw_graph_hot_t *h = &g->hot[g->nodes[node].pos];
-            if (node_ready(g, h)) {
+            if (mp_may(g, g->nodes[node].pos) && node_ready(g, h)) {
                 moved |= node_run(g, h) != 0;
             }
         }
@@ -218,8 +244,60 @@ void control_reset(tw_graph_t *g)
     }
 }
 
+/* Nodes first..last, each that is ready. @return something moved */
+static bool once_more(tw_graph_t *g, uint32_t first, uint32_t last)
+{
+    bool moved = false;
+    for (uint32_t node = first; node <= last; node++) {
+        tw_graph_hot_t *h = &g->hot[g->nodes[node].pos];
+        if (g->mp != NULL) {
+            moved |= mp_run_again(g, g->nodes[node].pos);
+        } else if (node_ready(g, h)) {
+            moved |= node_run(g, h) != 0;
+        }
+    }
+    return moved;
+}
+
+void control_take_loop(tw_graph_t *g)
+{
+    const uint32_t caller = g->current, times = g->asks.loop_times;
+    if (times == 0 || g->looping) {
+        return;
+    }
+    g->looping = true;
+    g->asks.loop_times = 0;
+    for (uint32_t k = 0; k < times && once_more(g, g->asks.loop_first, g->asks.loop_last); k++) {}
+    g->looping = false;
+    g->current = caller;
+}
+
+static void take_use_case(tw_graph_t *g)
+{
+    const tw_graph_event_t ev = {.kind = TW_GEV_USE_CASE, .at = (uint32_t)g->asks.use_case, .value = g->use_case};
+    g->use_case = (uint8_t)g->asks.use_case;
+    g->asks.use_case = -1;
+    if (g->env.host.event != NULL) {
+        g->env.host.event(g->env.host.ctx, &ev);
+    }
+}
+
 void control_end_block(tw_graph_t *g)
 {
+    tw_graph_asks_t *a = &g->asks;
+    for (uint32_t i = 0; i < a->n_late; i++) {
+        (void)put(g, &a->late[i]);
+    }
+    a->n_late = 0;
+    a->idle_ms = a->idle_next_ms;
+    a->idle_next_ms = UINT32_MAX;
+    if (a->ios) {
+        a->ios = false;
+        io_take_asks(g);
+    }
+    if (a->use_case >= 0) {
+        take_use_case(g);
+    }
     if (g->reload != 0) {
         tw_graph_reset(g, g->reload == 1);
     }

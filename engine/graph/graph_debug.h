@@ -215,5 +215,7 @@ uint32_t tw_debug_reply_bytes(const tw_debug_cmd_t *q);
 void tw_debug_turn(tw_graph_debug_t *d);
 /** Its graph leaves: detached, and a held call dropped. */
 void tw_debug_leave(tw_graph_debug_t *d, tw_graph_t *g);
+/** What a tw_debug_stop_t says to people. */
+const char *tw_debug_stop_text(unsigned why);
 /** The script whose instruction runs just now, TW_DEBUG_NOBODY when none does. */
 uint16_t tw_debug_running(const tw_graph_t *g);

@@ -1,6 +1,17 @@
 /* graph_debug_cmd.c - what a debugger may ask: breakpoints, going on, looking and changing. See graph_debug.h. */
 #include "engine/graph/graph_debug_priv.h"
 
+const char *tw_debug_stop_text(unsigned why)
+{
+    switch ((tw_debug_stop_t)why) {
+#define TW_DEBUG_STOP(code, NAME, holds, text) \
+    case TW_STOP_##NAME:                       \
+        return text;
+#include "engine/graph/debug_stops.def"
+    }
+    return "?";
+}
+
 #if TW_SCRIPT_DEBUG
 
 static void set_bit(uint64_t *mask, uint32_t script)

@@ -411,6 +411,8 @@ void driver_reset(tw_graph_t *g)
         tw_graph_io_t *io = &g->ios[i];
         tw_graph_driver_t *d = io->driver;
         io->stamp_count = 0;
+        io->halted = false;
+        io->ask = 0;
         if (d != NULL) {
             home(io);
             drop_waiting(io);
@@ -420,16 +422,21 @@ void driver_reset(tw_graph_t *g)
     }
 }
 
+void driver_halt(tw_graph_t *g, tw_graph_io_t *io)
+{
+    tw_graph_driver_t *d = io->driver;
+    if (d != NULL && d->opened) {
+        atomic_store_explicit(&d->running, false, memory_order_release);
+        (void)call(g, io, TW_IO_STOP, g, 0);
+        d->opened = d->ongoing = false;
+        home(io);
+    }
+}
+
 void tw_graph_ios_stop(tw_graph_t *g)
 {
     for (uint32_t i = 0; i < g->n_ios; i++) {
-        tw_graph_driver_t *d = g->ios[i].driver;
-        if (d != NULL && d->opened) {
-            atomic_store_explicit(&d->running, false, memory_order_release);
-            (void)call(g, &g->ios[i], TW_IO_STOP, g, 0);
-            d->opened = d->ongoing = false;
-            home(&g->ios[i]);
-        }
+        driver_halt(g, &g->ios[i]);
     }
 }
 

@@ -168,7 +168,9 @@ static void align(uint64_t *p, uint64_t *other, int shift)
     for (; shift > 0 && *p < (uint64_t)1 << 61; shift--) {
         *p <<= 1;
     }
-    *other = shift < 64 ? *other >> shift : 0;
+    if (shift > 0) {
+        *other = shift < 64 ? *other >> shift : 0;
+    }
 }
 
 void img_periods(const tw_format_t *a, const tw_format_t *b, uint64_t *pa, uint64_t *pb)

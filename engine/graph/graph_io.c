@@ -144,12 +144,18 @@ void flow_ios_in(tw_graph_t *g)
 {
     for (uint32_t i = 0; i < g->n_ios; i++) {
         tw_graph_io_t *io = &g->ios[i];
-        io->phase += io->step;
-        if (io->driver != NULL) {
+        if (io->driver != NULL && !io->halted) {
             driver_in(g, io);
-        } else if (io->tx) {
+            continue;
+        }
+        io->phase += io->step;
+        if (io->halted) {
+            io->phase = io->phase < io->period ? io->phase : io->period; /* what passed meanwhile is gone */
+            continue;
+        }
+        if (io->tx) {
             /* what was not used stays, as far as two frames: output may come late and in pairs */
-            const double most = io->step + 2 * io->period;
+            const uint64_t most = io->step + 2 * io->period;
             io->phase = io->phase < most ? io->phase : most;
         } else if (!io->rated) {
             asynchronous_in(g, io);
@@ -185,6 +191,9 @@ bool flow_ios_out(tw_graph_t *g)
     bool moved = false;
     for (uint32_t i = 0; i < g->n_ios; i++) {
         tw_graph_io_t *io = &g->ios[i];
+        if (io->halted) {
+            continue;
+        }
         if (io->driver != NULL) {
             moved |= driver_out(g, io);
             continue;

@@ -265,8 +265,7 @@ static const tw_format_t *shortest(const tw_graph_t *g, bool tx)
     return best;
 }
 
-/* An IO is due when its phase, stepped by each block, reaches its period. Both are cross products
- * of samples and rates, so for integral rates the doubles are exact and nothing ever drifts. */
+/* Due in the first block, with all frames a block holds. */
 static void set_periods(tw_graph_t *g)
 {
     const tw_format_t *rx = shortest(g, false), *block = rx != NULL ? rx : shortest(g, true);
@@ -275,11 +274,9 @@ static void set_periods(tw_graph_t *g)
         const tw_format_t *f = io_format(g, i);
         g->ios[i].rated = g->ios[i].rated && block != NULL;
         if (g->ios[i].rated) {
-            g->ios[i].step = (double)block->samples * (double)f->rate_hz;
-            g->ios[i].period = (double)block->rate_hz * f->samples;
-            /* due in the first block, with all frames a block holds */
-            const double first = g->ios[i].period - g->ios[i].step;
-            g->ios[i].phase = first > 0 ? first : 0;
+            img_periods(block, f, &g->ios[i].step, &g->ios[i].period);
+            const uint64_t step = g->ios[i].step, period = g->ios[i].period;
+            g->ios[i].phase = period > step ? period - step : 0;
         }
     }
 }
@@ -504,7 +501,8 @@ static bool take_all(tw_graph_t *g, taker_t *t)
         decode_io(g, i);
     }
     const bool taken = take_places(g, t) && stage_take(g, t->arena, &t->missing) && take_scripts(g, t) &&
-                       take_frames(g, t) && take_drivers(g, t) && task_take(g, t->arena, &t->missing);
+                       take_frames(g, t) && take_drivers(g, t) && task_take(g, t->arena, &t->missing) &&
+                       npu_take(g, t->arena, &t->missing);
     sched_init(g);
     return taken;
 }
@@ -523,7 +521,7 @@ static void boot_params(tw_graph_t *g, tw_graph_node_t *n, const tw_img_node_par
 }
 
 /* Grants are in the order of the nodes. */
-static uint32_t first_grant(const tw_graph_t *g, uint32_t node)
+uint32_t first_grant(const tw_graph_t *g, uint32_t node)
 {
     uint32_t low = 0, high = g->n_grants;
     while (low < high) {
@@ -631,6 +629,7 @@ void graph_reset_carried(tw_graph_t *g, uint32_t node, bool goes_on)
 
 void tw_graph_restart(tw_graph_t *g, uint8_t *scratch, uint32_t value_bytes)
 {
+    asks_reset(g);
     for (uint32_t i = 0; i < g->n_arcs; i++) {
         prefill_arc(g, i);
     }
@@ -644,6 +643,7 @@ void tw_graph_restart(tw_graph_t *g, uint8_t *scratch, uint32_t value_bytes)
 void tw_graph_reset(tw_graph_t *g, bool warm)
 {
     control_reset(g);
+    asks_reset(g);
     debug_gone(g, 0, true, TW_STOP_RESET);
     g->use_case = warm ? g->use_case : 0;
     driver_reset(g);
@@ -653,6 +653,9 @@ void tw_graph_reset(tw_graph_t *g, bool warm)
     }
     for (uint32_t i = 0; i < g->n_scripts; i++) {
         tw_graph_enable_script(g, i, true);
+        if (!warm && g->scripts[i].boot.mem != NULL) {
+            memset(g->scripts[i].boot.mem, 0, g->scripts[i].boot.mem_bytes);
+        }
     }
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         g->nodes[i].failed = false;
@@ -663,6 +666,7 @@ void tw_graph_reset(tw_graph_t *g, bool warm)
 void tw_graph_stop(tw_graph_t *g)
 {
     tw_graph_ios_stop(g);
+    npu_reset(g);
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         uint32_t state = 0;
         tw_xdm_t none = {0};
@@ -707,8 +711,9 @@ tw_err_t tw_graph_load(tw_graph_t *g, const uint8_t *img, const tw_graph_env_t *
     control_init(g);
     script_init(g);
     g->restored = fetch_state(g, *arena);
+    g->loading = true;
     tw_graph_reset(g, false);
-    g->restored = false;
+    g->loading = g->restored = false;
     if (g->node_fault.err != TW_OK) {
         tw_graph_stop(g);
         arena->used = mark;

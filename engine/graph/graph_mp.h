@@ -22,9 +22,11 @@
 
 typedef struct tw_instance_cfg {
     uint32_t processors; /* bit (procID - 1) of each it plays; nodes of any processor run where the graph allows one */
-    uint8_t arch;        /* 1..6 what it can execute, 0 anything */
-    uint8_t classes;     /* bit 0 "any", 1 low latency, 2 middle, 3 background; 0 = all. Background alone: main
-                            does not wait for what it has not begun */
+    const uint32_t *banks; /* bit VID of each bank it reaches, 8 words that outlive the crew; NULL all */
+    uint32_t ios;          /* bit hwid of each IO it is wired to, 0 all. Main moves them, so only its own count */
+    uint8_t arch;          /* 1..6 what it can execute, 0 anything */
+    uint8_t classes;       /* bit 0 "any", 1 low latency, 2 middle, 3 background; 0 = all. Background alone: main
+                              does not wait for what it has not begun */
 } tw_instance_cfg_t;
 
 enum { TW_INSTANCE_EVENTS = 16 };
@@ -55,9 +57,15 @@ typedef struct tw_crew {
     uint32_t n;
     uint32_t
         watchdog_us; /* a helper that shows no life for so long while it is waited for is dead; 0 = wait for ever */
-    void (*relax)(void *ctx); /* main waits for a helper: where threads outnumber processors it lets them run; NULL */
+    /* How an instance with nothing to do lets others run; NULL: it spins. relax: for a moment. wait: instance k, until
+     * wake() or for about a millisecond, whichever comes first; a wake() before it counts. Any instance calls wake().
+     */
+    void (*relax)(void *ctx);
+    void (*wait)(void *ctx, uint32_t k);
+    void (*wake)(void *ctx, uint32_t k);
     void *relax_ctx;
-    tw_gauge_t takeovers; /* helpers taken for dead */
+    _Atomic uint32_t asleep; /* bit k */
+    tw_gauge_t takeovers;    /* helpers taken for dead */
     tw_instance_t instances[TW_MAX_INSTANCES];
 } tw_crew_t;
 
@@ -73,11 +81,17 @@ tw_err_t tw_crew_init(tw_crew_t *c, const tw_instance_cfg_t *cfg, uint32_t n);
  * @param arena  4 bytes a node, a bit a node and instance, and the largest frame an instance stay taken
  * @return NOMEM: fault->at = bytes short; the arena is as it was
  *         IMG_NODE_ARCH: no instance may run the node, fault->at = its record
+ *         IMG_REACH: those that might do not reach its memory; section and at are the block (NODES), the arc (ARCS) or
+ *         the IO that main does not reach
+ *         IMG_MP: the program is built for one instance (TW_MULTIPROCESSOR 0)
  */
 tw_err_t tw_graph_share(tw_graph_t *g, tw_crew_t *crew, tw_arena_t *arena, tw_fault_t *fault);
 
 /** Instance k > 0, its own thread: run what is ready and allowed, once through. @return something ran */
 bool tw_graph_help(tw_crew_t *crew, uint32_t k);
+/** Instance k > 0, its own thread, has asked in vain for a while: sleep as long as there is nothing for it. With a
+ *  wait() in the crew it costs nothing while it sleeps, and is there within the time of a wake-up. */
+void tw_graph_doze(tw_crew_t *crew, uint32_t k);
 /** A block is open: worth asking again soon. */
 static inline bool tw_crew_busy(const tw_crew_t *crew)
 {

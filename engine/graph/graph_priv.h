@@ -138,6 +138,9 @@ bool task_take(tw_graph_t *g, tw_arena_t *arena, uint64_t *missing);
 void task_reset(tw_graph_t *g);
 void task_wrote(tw_graph_t *g, tw_arc_t *a, const uint8_t *data, uint32_t bytes);
 void task_block(tw_graph_t *g);
+void task_register_put(tw_graph_t *g, uint32_t reg, uint64_t value);
+/** The register holds a figure of samples: FP64 bits. */
+bool task_register_real(const tw_graph_t *g, uint32_t reg);
 
 /* graph_io.c: the graph's boundary */
 void io_stamp(tw_graph_io_t *io, uint64_t now_us);
@@ -148,6 +151,8 @@ void io_hole(tw_graph_t *g, tw_graph_io_t *io, uint8_t *room, uint32_t got);
 void driver_in(tw_graph_t *g, tw_graph_io_t *io);
 bool driver_out(tw_graph_t *g, tw_graph_io_t *io);
 void driver_reset(tw_graph_t *g);
+/** STOP one; it starts again with the next block, unless it is halted. */
+void driver_halt(tw_graph_t *g, tw_graph_io_t *io);
 void flow_ios_in(tw_graph_t *g);
 /** @return true when a frame went out */
 bool flow_ios_out(tw_graph_t *g);
@@ -155,6 +160,8 @@ bool flow_ios_out(tw_graph_t *g);
 /* graph_load.c */
 /** RESET, warm, of a node whose memory was copied from another graph; goes_on: what its arcs hold was, too. */
 void graph_reset_carried(tw_graph_t *g, uint32_t node, bool goes_on);
+/** Of the memory a node asked for at load; its grants follow one another. */
+uint32_t first_grant(const tw_graph_t *g, uint32_t node);
 /** What RESET hands a node, but its memory is where it lasts: a staged block is at home. */
 void node_memory(const tw_graph_t *g, uint32_t node, tw_node_reset_t *r);
 
@@ -177,6 +184,20 @@ bool node_ready(tw_graph_t *g, const tw_graph_hot_t *h);
 uint32_t node_run(tw_graph_t *g, tw_graph_hot_t *h);
 
 /* graph_control.c: flow control by nodes */
+#if TW_NODE_TEXTS
+static inline bool node_is(const tw_node_desc_t *d, const char *name)
+{
+    const char *own = d->name;
+    for (; *own != 0 && *own == *name; own++) {
+        name++;
+    }
+    return *own == *name;
+}
+#endif
+/** A node that acts on the graph or on the world, not on its arcs alone. graph_shadow.c */
+bool node_has_effects(const tw_node_desc_t *d);
+/** It steers others: nobody else is to run meanwhile. */
+bool control_steers(const tw_node_desc_t *d);
 void control_init(tw_graph_t *g);
 /** Nothing is under control; the use case stays. */
 void control_reset(tw_graph_t *g);
@@ -184,6 +205,21 @@ void control_reset(tw_graph_t *g);
 void control_bind(tw_graph_t *g, uint32_t node);
 /** What was asked for the end of the block. */
 void control_end_block(tw_graph_t *g);
+/** A range of nodes for a script; first is absolute, count 0 takes it back. @return PARAM_MATCH, BUSY */
+tw_err_t control_put(tw_graph_t *g, const tw_graph_flow_t *want);
+/** Behind the turn of a node: the loop its script asked for. */
+void control_take_loop(tw_graph_t *g);
+
+/* graph_sys_*.c, graph_timer.c: what scripts asked for */
+void asks_reset(tw_graph_t *g);
+void io_take_asks(tw_graph_t *g);
+void compute_init(tw_graph_t *g);
+/** Memory for networks that scripts run; scripts are taken. @return false: out of memory */
+bool npu_take(tw_graph_t *g, tw_arena_t *arena, uint64_t *missing);
+/** Runs under way are cancelled, results given up. */
+void npu_reset(tw_graph_t *g);
+/** A block begins: run the scripts whose time has come. */
+void timers_run(tw_graph_t *g);
 
 /* graph_sched.c: which node next */
 /** Places in the schedule, everybody awake; tables are taken, nodes and arcs decoded. */
@@ -204,7 +240,8 @@ static inline void sched_wake_alone(tw_graph_t *g, uint32_t pos)
 static inline void sched_wake_shared(tw_graph_t *g, uint32_t pos)
 {
     if (pos != TW_ARC_NOBODY) {
-        atomic_fetch_or_explicit(&g->awake[pos / 32], 1u << pos % 32, memory_order_acq_rel);
+        /* in one order with who goes to sleep, see rouse() */
+        atomic_fetch_or_explicit(&g->awake[pos / 32], 1u << pos % 32, memory_order_seq_cst);
     }
 }
 static inline void sched_wake(tw_graph_t *g, uint32_t pos)
@@ -231,9 +268,10 @@ static inline void sched_consumed(tw_graph_t *g, tw_arc_t *a)
 /** Begin of a block on every way: counters, IOs in. End: loads. */
 void sched_begin(tw_graph_t *g, uint64_t tick);
 void sched_end(tw_graph_t *g);
-/* debug_script_fields, and what script 0 finds in r0 */
+/* debug_script_fields, and what script 0 finds in r0; in r1 the node of the first two, else NO_NODE */
 enum { DBG_BEFORE = 1, DBG_AFTER = 2, DBG_LOOP = 4, DBG_START = 8, DBG_RETURN = 16 };
-void sched_debug_script(tw_graph_t *g, uint32_t bit);
+enum { NO_NODE = -1 };
+void sched_debug_script(tw_graph_t *g, uint32_t bit, int32_t node);
 /** RUN, counted and, when it is its turn, timed. @return what the node returns */
 uint32_t sched_call(tw_graph_t *g, tw_graph_hot_t *h, tw_xdm_t *x, uint32_t *state);
 
@@ -241,9 +279,19 @@ uint32_t sched_call(tw_graph_t *g, tw_graph_hot_t *h, tw_xdm_t *x, uint32_t *sta
 enum { MAIN_ID = 1 };
 typedef struct tw_graph_mp tw_graph_mp_t;
 void mp_block(tw_graph_t *g, uint64_t tick);
-/** Main has the node at this place to itself until mp_drop(); always true with one instance. */
-bool mp_hold(tw_graph_t *g, uint32_t pos, bool *release);
-void mp_drop(tw_graph_t *g, uint32_t pos, bool release);
+/** Main has the node at this place, and with `memory` what it shares with others of its thread, to itself until
+ *  mp_drop(); with one instance always. @return MP_BUSY: not now; else what is to be given to mp_drop() */
+enum { MP_LOCK = 1, MP_AREA = 2, MP_BUSY = 4 };
+uint32_t mp_hold(tw_graph_t *g, uint32_t pos, bool memory);
+/** @param held  what mp_hold() returned; nothing happens with MP_BUSY */
+void mp_drop(tw_graph_t *g, uint32_t pos, uint32_t held);
+/** A node's `flow` has changed, while main has the graph alone: who may run it now? */
+void mp_flow(tw_graph_t *g, uint32_t node);
+/** Main may run the node at this place. */
+bool mp_may(const tw_graph_t *g, uint32_t pos);
+/** Main, inside a block: a turn of the node at this place, when it is ready and nobody is at it. @return it moved data
+ */
+bool mp_run_again(tw_graph_t *g, uint32_t pos);
 
 /* graph_script.c */
 /** `code` runs from the next call on; code and literals must stay where they are. */
@@ -271,3 +319,6 @@ static inline void debug_gone(tw_graph_t *g, uint32_t script, bool all, unsigned
 }
 #endif
 uint32_t script_call_node(void *ctx, uint32_t script, uint32_t phase);
+/** Run a script on behalf of a node. */
+tw_err_t script_run_for(tw_graph_t *g, uint32_t node, uint32_t script, const int64_t *args, unsigned n_args, bool flag,
+                        const tw_script_ctx_t **ctx);

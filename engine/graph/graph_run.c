@@ -168,16 +168,14 @@ static uint32_t run_reruns(tw_graph_t *g, tw_graph_hot_t *h)
     return moved;
 }
 
-/* The script before the node decides with T at its end whether the node runs; a disabled or
- * faulting script leaves T = 1. */
-uint32_t node_run(tw_graph_t *g, tw_graph_hot_t *h)
+static uint32_t turn(tw_graph_t *g, tw_graph_hot_t *h)
 {
     const tw_graph_node_t *n = &g->nodes[h->node];
     int64_t phase = PHASE_BEFORE;
-    sched_debug_script(g, DBG_BEFORE);
+    sched_debug_script(g, DBG_BEFORE, h->node);
     if (n->script >= 0) {
         const tw_script_ctx_t *c = NULL;
-        const tw_err_t err = tw_graph_run_script(g, (uint32_t)n->script, &phase, 1, true, 0, &c);
+        const tw_err_t err = script_run_for(g, h->node, (uint32_t)n->script, &phase, 1, true, &c);
         if (err == TW_OK && c->flag == 0) {
             h->block_runs = TW_MAX_BLOCK_RUNS; /* asked once a block */
             return 0;
@@ -189,9 +187,20 @@ uint32_t node_run(tw_graph_t *g, tw_graph_hot_t *h)
     const uint32_t moved = run_reruns(g, h);
     if (n->script >= 0) {
         phase = PHASE_AFTER;
-        (void)tw_graph_run_script(g, (uint32_t)n->script, &phase, 1, false, 0, NULL);
+        (void)script_run_for(g, h->node, (uint32_t)n->script, &phase, 1, false, NULL);
     }
-    sched_debug_script(g, DBG_AFTER);
+    sched_debug_script(g, DBG_AFTER, h->node);
+    return moved;
+}
+
+/* The script before the node decides with T at its end whether the node runs; a disabled or
+ * faulting script leaves T = 1. */
+uint32_t node_run(tw_graph_t *g, tw_graph_hot_t *h)
+{
+    const uint32_t moved = turn(g, h);
+    if (g->asks.loop_times != 0) {
+        control_take_loop(g);
+    }
     return moved;
 }
 

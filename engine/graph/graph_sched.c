@@ -9,11 +9,16 @@
 #include "engine/graph/graph_priv.h"
 #include "engine/graph/graph_shadow.h"
 
-void sched_debug_script(tw_graph_t *g, uint32_t bit)
+void sched_debug_script(tw_graph_t *g, uint32_t bit, int32_t node)
 {
-    const int64_t served = bit;
-    if ((g->debug_fields & bit) != 0 && g->n_scripts != 0) {
-        (void)tw_graph_run_script(g, 0, &served, 1, true, 0, NULL);
+    const int64_t args[2] = {bit, node};
+    if ((g->debug_fields & bit) == 0 || g->n_scripts == 0) {
+        return;
+    }
+    if (node >= 0) {
+        (void)script_run_for(g, (uint32_t)node, 0, args, 2, true, NULL);
+    } else {
+        (void)tw_graph_run_script(g, 0, args, 2, true, 0, NULL);
     }
 }
 
@@ -500,7 +505,7 @@ static bool next_pass(tw_graph_t *g)
 {
     /* after each pass: an output arc of one frame must not hold up a block of several */
     g->moved |= flow_ios_out(g);
-    sched_debug_script(g, DBG_LOOP);
+    sched_debug_script(g, DBG_LOOP, NO_NODE);
     if (g->moved) {
         enter_level(g, 0);
         return true;
@@ -529,14 +534,17 @@ void sched_begin(tw_graph_t *g, uint64_t tick)
         const uint32_t n = g->n_nodes - at;
         tw_gauge_set(&g->awake[at / 32], n < 32 ? (1u << n) - 1 : UINT32_MAX);
     }
-    sched_debug_script(g, DBG_START);
+    g->asks.running = true;
+    timers_run(g);
+    sched_debug_script(g, DBG_START, NO_NODE);
     task_block(g);
     flow_ios_in(g);
 }
 
 void sched_end(tw_graph_t *g)
 {
-    sched_debug_script(g, DBG_RETURN);
+    sched_debug_script(g, DBG_RETURN, NO_NODE);
+    g->asks.running = false;
     control_end_block(g);
     tell_loads(g);
     smooth(&g->load_cycles, g->env.port->cycles(g->env.port->ctx) - g->block_start);

@@ -55,6 +55,7 @@ tw_err_t tw_graph_run_script(tw_graph_t *g, uint32_t script, const int64_t *args
     const tw_script_start_t start = {args, n_args, flag, budget};
     const tw_script_ctx_t *c;
     g->in_script = true;
+    g->compute.left = TW_COMPUTE_BUDGET;
     const tw_err_t err = run(g, script, &start, &c);
     g->in_script = false;
     tw_gauge_add(&s->runs, c != NULL);
@@ -67,6 +68,16 @@ tw_err_t tw_graph_run_script(tw_graph_t *g, uint32_t script, const int64_t *args
     return err;
 }
 
+tw_err_t script_run_for(tw_graph_t *g, uint32_t node, uint32_t script, const int64_t *args, unsigned n_args, bool flag,
+                        const tw_script_ctx_t **ctx)
+{
+    const int32_t caller = g->asks.node;
+    g->asks.node = (int32_t)node;
+    const tw_err_t err = tw_graph_run_script(g, script, args, n_args, flag, 0, ctx);
+    g->asks.node = caller;
+    return err;
+}
+
 uint32_t script_call_node(void *ctx, uint32_t script, uint32_t phase)
 {
     tw_graph_t *g = ctx;
@@ -74,7 +85,7 @@ uint32_t script_call_node(void *ctx, uint32_t script, uint32_t phase)
     if (script >= g->n_scripts) {
         return (uint32_t) - (int32_t)TW_E_SCRIPT_NONE;
     }
-    const tw_err_t err = tw_graph_run_script(g, script, &r0, 1, true, 0, NULL);
+    const tw_err_t err = script_run_for(g, g->current, script, &r0, 1, true, NULL);
     /* The fault was told as the script's; the node that carries it is not broken. */
     return err == TW_E_BUSY ? (uint32_t) - (int32_t)err : 0;
 }

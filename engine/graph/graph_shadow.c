@@ -15,20 +15,9 @@ static uint32_t up(uint32_t bytes)
     return tw_round_up(bytes, PLACE);
 }
 
-/* A double of these would act on the graph or on the world. */
-static bool has_effects(const tw_node_desc_t *d)
+bool node_has_effects(const tw_node_desc_t *d)
 {
-    static const char *const names[] = {"arm_stream_script", "arm_stream_graph_control", "arm_stream_infer"};
-    for (uint32_t i = 0; i < TW_COUNT(names); i++) {
-        uint32_t k = 0;
-        while (names[i][k] != 0 && names[i][k] == d->name[k]) {
-            k++;
-        }
-        if (names[i][k] == d->name[k]) {
-            return true;
-        }
-    }
-    return false;
+    return node_is(d, "arm_stream_script") || node_is(d, "arm_stream_infer") || control_steers(d);
 }
 
 tw_err_t tw_shadow_need(const tw_graph_t *g, uint32_t node, uint32_t *bytes)
@@ -37,7 +26,7 @@ tw_err_t tw_shadow_need(const tw_graph_t *g, uint32_t node, uint32_t *bytes)
     tw_node_reset_t r;
     uint64_t need = 0;
     *bytes = 0;
-    if (n->own_script >= 0 || n->tx == 0 || has_effects(n->desc)) {
+    if (n->own_script >= 0 || n->tx == 0 || node_has_effects(n->desc)) {
         return TW_E_UNSUPPORTED;
     }
     node_memory(g, node, &r);

@@ -1,45 +1,22 @@
-/* graph_syscall.c - what a script may ask of its graph (docs/SCRIPT_ISA.md "System calls").
+/* graph_syscall.c - what a script may ask of its graph (docs/SCRIPT_ISA.md "System calls"): who does what, and the
+ * calls about nodes, arcs, time and the host. Others are in graph_sys_*.c and graph_timer.c.
  *
  * Every call checks its arguments as if they came from outside: a verified script may still hold
  * any number. Status is 0 or the positive number of a tw_err_t; r1 carries results.
  */
-#include "engine/graph/graph_priv.h"
+#include "engine/graph/graph_sys_priv.h"
 
-enum {
-    SYS_NODE = 1,
-    SYS_ARC = 2,
-    SYS_APP = 3,
-    SYS_TRACE = 5,
-    SYS_IDLE = 8,
-    SYS_TIME = 9,
-    SYS_EVENT = 11,
-    SYS_READPARAM = 32,
-    SYS_SETPARAM = 33,
-    SYS_READARC = 34,
-    SYS_WRITEARC = 35,
-    SYS_ARCFILL = 36,
-    SYS_ARCTIME = 37,
-    SYS_RESETNODE = 38,
-};
+typedef enum sys {
+#define TW_SYSCALL(k, NAME, name, pops, privileged, arguments) SYS_##NAME = (k),
+#include "engine/script/script_syscalls.def"
+} sys_t;
 enum { ARC_READ = 1, ARC_WRITE = 2, ARC_FILL = 3, ARC_CLEAR = 4, ARC_TIME = 5 };
 enum { CLOCK_US = 0, CLOCK_TICK = 1, CLOCK_BLOCK_US = 2 };
 enum { EVENT_BYTES_MAX = 128 };
 
-static uint32_t status(tw_err_t err)
+uint8_t *sys_buffer(const tw_script_ctx_t *s, unsigned ptr, uint32_t *bytes, bool for_write)
 {
-    return (uint32_t) - (int32_t)err;
-}
-
-/* Index in a register or popped, or UINT32_MAX when it is not below `n`. */
-static uint32_t index_below(int64_t v, uint32_t n)
-{
-    return v >= 0 && v < (int64_t)n ? (uint32_t)v : UINT32_MAX;
-}
-
-/* Bytes r2 of the window of p0; r2 = 0 means all of it. */
-static uint8_t *buffer(const tw_script_ctx_t *s, uint32_t *bytes, bool for_write)
-{
-    uint8_t *p = tw_script_window(s, 0, bytes, for_write);
+    uint8_t *p = tw_script_window(s, ptr, bytes, for_write);
     const int64_t want = tw_script_reg_int(s, 2);
     if (p == NULL || want < 0 || want > *bytes) {
         return NULL;
@@ -48,37 +25,46 @@ static uint8_t *buffer(const tw_script_ctx_t *s, uint32_t *bytes, bool for_write
     return p;
 }
 
+uint32_t sys_tell(tw_graph_t *g, const tw_graph_event_t *ev)
+{
+    if (g->env.host.event == NULL) {
+        return sys_status(TW_E_UNSUPPORTED);
+    }
+    g->env.host.event(g->env.host.ctx, ev);
+    return 0;
+}
+
 static uint32_t read_param(tw_graph_t *g, uint32_t node, uint32_t tag, tw_script_ctx_t *s)
 {
     uint32_t bytes = 0;
-    uint8_t *p = buffer(s, &bytes, true);
+    uint8_t *p = sys_buffer(s, 0, &bytes, true);
     if (p == NULL) {
-        return status(TW_E_SCR_BAD_PTR);
+        return sys_status(TW_E_SCR_BAD_PTR);
     }
     const tw_err_t err = tw_graph_get_param(g, node, tag, p, &bytes);
     tw_script_set_int(s, 1, TW_T_U32, bytes);
-    return status(err);
+    return sys_status(err);
 }
 
 static uint32_t set_param(tw_graph_t *g, uint32_t node, uint32_t tag, tw_script_ctx_t *s)
 {
     uint32_t bytes = 0;
-    const uint8_t *p = buffer(s, &bytes, false);
+    const uint8_t *p = sys_buffer(s, 0, &bytes, false);
     if (p == NULL) {
-        return status(TW_E_SCR_BAD_PTR);
+        return sys_status(TW_E_SCR_BAD_PTR);
     }
     tw_fault_t unused = {0};
     tw_graph_node_t *n = &g->nodes[node];
     tw_gauge_set(&n->touched, 1);
     const tw_err_t err = tw_param_check(n->desc, n->fmt, tag, 0, p, bytes, &unused);
-    return status(err != TW_OK ? err : tw_graph_set_param(g, node, tag, p, bytes));
+    return sys_status(err != TW_OK ? err : tw_graph_set_param(g, node, tag, p, bytes));
 }
 
 static uint32_t reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
 {
     tw_gauge_set(&g->nodes[node].touched, 1);
     if (preset > 0 && (g->nodes[node].desc->presets >> preset & 1u) == 0) {
-        return status(TW_E_PARAM_PRESET);
+        return sys_status(TW_E_PARAM_PRESET);
     }
     tw_graph_reset_node(g, node, preset, warm);
     return 0;
@@ -95,34 +81,34 @@ static uint32_t node_held(tw_graph_t *g, uint32_t cmd, uint32_t node, tw_script_
     case TW_CMD_READ_PARAMETER:
         return read_param(g, node, tw_bits(cmd, TW_CMD_TAG), s);
     default:
-        return status(TW_E_UNSUPPORTED);
+        return sys_status(TW_E_UNSUPPORTED);
     }
 }
 
 /* BUSY: another instance runs the node just now. */
 static uint32_t node_call(tw_graph_t *g, uint32_t cmd, uint32_t node, tw_script_ctx_t *s)
 {
-    bool drop = false;
-    if (!mp_hold(g, g->nodes[node].pos, &drop)) {
-        return status(TW_E_BUSY);
+    const uint32_t held = mp_hold(g, g->nodes[node].pos, true);
+    if (held == MP_BUSY) {
+        return sys_status(TW_E_BUSY);
     }
     const uint32_t result = node_held(g, cmd, node, s);
-    mp_drop(g, g->nodes[node].pos, drop);
+    mp_drop(g, g->nodes[node].pos, held);
     return result;
 }
 
 static uint32_t sys_node(tw_graph_t *g, tw_script_ctx_t *s)
 {
-    const uint32_t cmd = (uint32_t)tw_script_reg_int(s, 0), node = index_below(tw_script_reg_int(s, 1), g->n_nodes);
-    return node == UINT32_MAX ? status(TW_E_PARAM_NODE) : node_call(g, cmd, node, s);
+    const uint32_t cmd = (uint32_t)tw_script_reg_int(s, 0), node = sys_below(tw_script_reg_int(s, 1), g->n_nodes);
+    return node == UINT32_MAX ? sys_status(TW_E_PARAM_NODE) : node_call(g, cmd, node, s);
 }
 
 static uint32_t read_arc(const tw_arc_t *a, tw_script_ctx_t *s)
 {
     uint32_t bytes = 0;
-    uint8_t *p = buffer(s, &bytes, true);
+    uint8_t *p = sys_buffer(s, 0, &bytes, true);
     if (p == NULL) {
-        return status(TW_E_SCR_BAD_PTR);
+        return sys_status(TW_E_SCR_BAD_PTR);
     }
     const uint32_t head = tw_arc_head(a);
     bytes = tw_min_u32(bytes, tw_arc_fill(a));
@@ -135,13 +121,13 @@ static uint32_t read_arc(const tw_arc_t *a, tw_script_ctx_t *s)
 static uint32_t write_arc(tw_graph_t *g, uint32_t arc, tw_script_ctx_t *s)
 {
     uint32_t bytes = 0;
-    const uint8_t *p = buffer(s, &bytes, false);
+    const uint8_t *p = sys_buffer(s, 0, &bytes, false);
     if (p == NULL) {
-        return status(TW_E_SCR_BAD_PTR);
+        return sys_status(TW_E_SCR_BAD_PTR);
     }
     const uint32_t done = flow_write(g, arc, p, bytes);
     tw_script_set_int(s, 1, TW_T_U32, done);
-    return done != 0 ? 0 : status(TW_E_BUSY);
+    return done != 0 ? 0 : sys_status(TW_E_BUSY);
 }
 
 static uint32_t arc_held(tw_graph_t *g, int64_t op, uint32_t arc, tw_script_ctx_t *s)
@@ -157,29 +143,27 @@ static uint32_t arc_held(tw_graph_t *g, int64_t op, uint32_t arc, tw_script_ctx_
     case ARC_CLEAR:
         tw_arc_clear(&g->arcs[arc]);
         sched_consumed(g, &g->arcs[arc]);
-        sched_consumed(g, &g->arcs[arc]);
         return 0;
     case ARC_TIME:
         tw_script_set_int(s, 1, TW_T_U64, (int64_t)g->arcs[arc].stamp_us);
         return 0;
     default:
-        return status(TW_E_ARG);
+        return sys_status(TW_E_ARG);
     }
 }
 
 /* Both ends stand still meanwhile. */
 static uint32_t arc_call(tw_graph_t *g, int64_t op, int64_t index, tw_script_ctx_t *s)
 {
-    const uint32_t arc = index_below(index, g->n_arcs);
-    bool drop_from = false, drop_to = false;
+    const uint32_t arc = sys_below(index, g->n_arcs);
     if (arc == UINT32_MAX) {
-        return status(TW_E_ARC_NONE);
+        return sys_status(TW_E_ARC_NONE);
     }
     const tw_arc_t *a = &g->arcs[arc];
-    const bool held = mp_hold(g, a->from, &drop_from) && mp_hold(g, a->to, &drop_to);
-    const uint32_t result = held ? arc_held(g, op, arc, s) : status(TW_E_BUSY);
-    mp_drop(g, a->to, drop_to);
-    mp_drop(g, a->from, drop_from);
+    const uint32_t from = mp_hold(g, a->from, false), to = from != MP_BUSY ? mp_hold(g, a->to, false) : MP_BUSY;
+    const uint32_t result = to != MP_BUSY ? arc_held(g, op, arc, s) : sys_status(TW_E_BUSY);
+    mp_drop(g, a->to, to);
+    mp_drop(g, a->from, from);
     return result;
 }
 
@@ -197,37 +181,38 @@ static uint32_t sys_time(tw_graph_t *g, tw_script_ctx_t *s)
         t = g->now_us;
         break;
     default:
-        return status(TW_E_ARG);
+        return sys_status(TW_E_ARG);
     }
     tw_script_set_int(s, 1, TW_T_U64, (int64_t)t);
-    return 0;
-}
-
-static uint32_t tell(tw_graph_t *g, uint16_t kind, int64_t at, int64_t value, const uint8_t *data, uint32_t bytes)
-{
-    const tw_graph_event_t ev = {.kind = kind, .at = (uint32_t)at, .value = value, .data = data, .bytes = bytes};
-    if (g->env.host.event == NULL) {
-        return status(TW_E_UNSUPPORTED);
-    }
-    g->env.host.event(g->env.host.ctx, &ev);
     return 0;
 }
 
 static uint32_t sys_event(tw_graph_t *g, tw_script_ctx_t *s)
 {
     uint32_t bytes = 0;
-    const uint8_t *p = tw_script_reg_int(s, 2) != 0 ? buffer(s, &bytes, false) : NULL;
-    if (tw_script_reg_int(s, 2) != 0 && (p == NULL || bytes > EVENT_BYTES_MAX)) {
-        return status(TW_E_SCR_BAD_PTR);
+    const bool carries = tw_script_reg_int(s, 2) != 0;
+    const uint8_t *p = carries ? sys_buffer(s, 0, &bytes, false) : NULL;
+    if (carries && (p == NULL || bytes > EVENT_BYTES_MAX)) {
+        return sys_status(TW_E_SCR_BAD_PTR);
     }
-    return tell(g, TW_GEV_SCRIPT_EVENT, tw_script_reg_int(s, 0), tw_script_reg_int(s, 1), p, bytes);
+    const tw_graph_event_t ev = {.kind = TW_GEV_SCRIPT_EVENT,
+                                 .at = (uint32_t)tw_script_reg_int(s, 0),
+                                 .value = tw_script_reg_int(s, 1),
+                                 .data = p,
+                                 .bytes = bytes};
+    return sys_tell(g, &ev);
 }
 
 static uint32_t sys_trace(tw_graph_t *g, const tw_script_ctx_t *s)
 {
     uint8_t r2[8];
     tw_put_le64(r2, (uint64_t)tw_script_reg_int(s, 2));
-    return tell(g, TW_GEV_TRACE, tw_script_reg_int(s, 0), tw_script_reg_int(s, 1), r2, sizeof r2);
+    const tw_graph_event_t ev = {.kind = TW_GEV_TRACE,
+                                 .at = (uint32_t)tw_script_reg_int(s, 0),
+                                 .value = tw_script_reg_int(s, 1),
+                                 .data = r2,
+                                 .bytes = sizeof r2};
+    return sys_tell(g, &ev);
 }
 
 /* Calls 32..38 take the object's id from the stack. */
@@ -235,9 +220,9 @@ static uint32_t sys_popped(tw_graph_t *g, uint32_t k, tw_script_ctx_t *s)
 {
     int64_t id = 0;
     if (!tw_script_pop_int(s, &id)) {
-        return status(TW_E_SCR_STACK);
+        return sys_status(TW_E_SCR_STACK);
     }
-    const uint32_t node = index_below(id, g->n_nodes), tag = (uint32_t)tw_script_reg_int(s, 0);
+    const uint32_t node = sys_below(id, g->n_nodes), tag = (uint32_t)tw_script_reg_int(s, 0);
     switch (k) {
     case SYS_READARC:
         return arc_call(g, ARC_READ, id, s);
@@ -251,17 +236,16 @@ static uint32_t sys_popped(tw_graph_t *g, uint32_t k, tw_script_ctx_t *s)
         break;
     }
     if (node == UINT32_MAX) {
-        return status(TW_E_PARAM_NODE);
+        return sys_status(TW_E_PARAM_NODE);
     }
     if (k == SYS_RESETNODE) {
-        bool drop = false;
-        const bool held = mp_hold(g, g->nodes[node].pos, &drop);
-        const uint32_t result = held ? reset_node(g, node, -1, false) : status(TW_E_BUSY);
-        mp_drop(g, g->nodes[node].pos, drop);
+        const uint32_t held = mp_hold(g, g->nodes[node].pos, true);
+        const uint32_t result = held != MP_BUSY ? reset_node(g, node, -1, false) : sys_status(TW_E_BUSY);
+        mp_drop(g, g->nodes[node].pos, held);
         return result;
     }
     if (tag > TW_TAG_ALL) {
-        return status(TW_E_PARAM_INDEX);
+        return sys_status(TW_E_PARAM_INDEX);
     }
     const uint32_t cmd = k == SYS_READPARAM ? TW_CMD_READ_PARAMETER : TW_CMD_SET_PARAMETER;
     return node_call(g, cmd | tw_put_bits(tag, TW_LO(TW_CMD_TAG)), node, s);
@@ -270,21 +254,39 @@ static uint32_t sys_popped(tw_graph_t *g, uint32_t k, tw_script_ctx_t *s)
 static uint32_t on_syscall(void *ctx, uint32_t k, tw_script_ctx_t *s)
 {
     tw_graph_t *g = ctx;
-    switch (k) {
+    switch ((sys_t)k) {
+    case SYS_SCHED:
+        return sys_sched(g, s);
     case SYS_NODE:
         return sys_node(g, s);
     case SYS_ARC:
         return arc_call(g, tw_script_reg_int(s, 0), tw_script_reg_int(s, 1), s);
     case SYS_APP:
-        return tell(g, TW_GEV_APP, tw_script_reg_int(s, 0), tw_script_reg_int(s, 1), NULL, 0);
+        return sys_app(g, s);
+    case SYS_IO:
+        return sys_io(g, s);
     case SYS_TRACE:
         return sys_trace(g, s);
+    case SYS_COMPUTE:
+        return sys_compute(g, s);
+    case SYS_LOW:
+        return sys_low(g, s);
     case SYS_IDLE:
-        return 0; /* a hint; this scheduler never sleeps inside a block */
+        return sys_idle(g, s);
     case SYS_TIME:
         return sys_time(g, s);
+    case SYS_NPU:
+        return sys_npu(g, s);
     case SYS_EVENT:
         return sys_event(g, s);
+    case SYS_USECASE:
+        return sys_usecase(g, s);
+    case SYS_TIMER:
+        return sys_timer(g, s);
+    case SYS_GPIO:
+        return sys_gpio(g, s);
+    case SYS_LEVEL:
+        return sys_level(g, s);
     case SYS_READPARAM:
     case SYS_SETPARAM:
     case SYS_READARC:
@@ -293,14 +295,15 @@ static uint32_t on_syscall(void *ctx, uint32_t k, tw_script_ctx_t *s)
     case SYS_ARCTIME:
     case SYS_RESETNODE:
         return sys_popped(g, k, s);
-    default:
-        return status(TW_E_UNSUPPORTED);
+    case SYS_DBGREG:
+        return sys_dbgreg(g, s);
     }
+    return sys_status(TW_E_UNSUPPORTED);
 }
 
 static uint32_t on_callapp(void *ctx, uint32_t k, tw_script_ctx_t *s)
 {
-    return tell(ctx, TW_GEV_APP, k, tw_script_reg_int(s, 0), NULL, 0);
+    return sys_callapp(ctx, k, s);
 }
 
 static const tw_script_t *on_script(void *ctx, uint32_t k)
@@ -311,5 +314,10 @@ static const tw_script_t *on_script(void *ctx, uint32_t k)
 
 void script_init(tw_graph_t *g)
 {
-    g->script_host = (tw_script_host_t){.ctx = g, .syscall = on_syscall, .callapp = on_callapp, .script = on_script};
+    g->script_host = (tw_script_host_t){.ctx = g,
+                                        .syscall = on_syscall,
+                                        .callapp = on_callapp,
+                                        .script = on_script,
+                                        .privileged = g->env.board->low != NULL};
+    compute_init(g);
 }

@@ -69,6 +69,21 @@ bool tw_graph_register(const tw_graph_t *g, uint32_t reg, uint64_t *value)
     return true;
 }
 
+void task_register_put(tw_graph_t *g, uint32_t reg, uint64_t value)
+{
+    put(g, reg, value);
+}
+
+bool task_register_real(const tw_graph_t *g, uint32_t reg)
+{
+    bool real = false;
+    for (uint32_t i = 0; i < g->n_arcs; i++) {
+        const struct tw_arc_task *t = g->arcs[i].task;
+        real = real || (t != NULL && t->reg == reg && t->cmd >= TASK_PEAK && t->cmd <= TASK_ABS_MEAN);
+    }
+    return real;
+}
+
 static void put_number(tw_graph_t *g, uint32_t reg, double v)
 {
     uint64_t bits;

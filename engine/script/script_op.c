@@ -11,33 +11,29 @@ static const uint8_t effects[256] = {
 #include "engine/script/script_opcodes.def"
 };
 
-static const uint8_t type_bytes[16] = {
-#define TW_STYPE(code, NAME, name, bytes, data) [TW_T_##NAME] = (bytes),
+#define KIND(code, bytes)                                                                                          \
+    ((uint8_t)(((bytes) == 8   ? 3                                                                                 \
+                : (bytes) == 4 ? 2                                                                                 \
+                               : (bytes)-1) |                                                                      \
+               ((code) == TW_T_I8 || (code) == TW_T_I16 || (code) == TW_T_I32 || (code) == TW_T_I64 ? TW_SK_SIGNED \
+                                                                                                    : 0) |         \
+               ((code) >= TW_T_FP16 && (code) <= TW_T_FP64 ? TW_SK_FLOAT : 0) |                                    \
+               ((code) == TW_T_FP16 || (code) == TW_T_FP32 ? TW_SK_SINGLE : 0) |                                   \
+               ((code) == TW_T_U64 || (code) == TW_T_PTR ? TW_SK_TOP : 0)))
+const uint8_t tw_stype_kind[16] = {
+#define TW_STYPE(code, NAME, name, bytes, data) [TW_T_##NAME] = KIND(code, bytes),
 #include "engine/script/script_types.def"
 };
 #define TW_STYPE(code, NAME, name, bytes, data) _Static_assert(TW_T_##NAME == (code), "script_types.def");
 #include "engine/script/script_types.def"
 
-static const struct {
-    uint8_t k, pops, privileged;
-} syscalls[] = {
-#define TW_SYSCALL(k, NAME, name, pops, privileged, arguments) {k, pops, privileged},
+enum { POPS = 1, PRIVILEGED = 2, KNOWN = 4 };
+static const uint8_t syscalls[] = {
+#define TW_SYSCALL(k, NAME, name, pops, privileged, arguments) [k] = KNOWN | (pops) | (privileged) << 1,
 #include "engine/script/script_syscalls.def"
 };
-
-unsigned tw_stype_bytes(unsigned t)
-{
-    return type_bytes[t & 15];
-}
-
-/* Halfwords after the word itself. */
-static unsigned literals(const tw_sinsn_t *in)
-{
-    if (in->form == TW_SF_FIELD) {
-        return 1;
-    }
-    return in->form == TW_SF_LIT ? (tw_stype_bytes(in->y) + 1) / 2 : 0;
-}
+#define TW_SYSCALL(k, NAME, name, pops, privileged, arguments) _Static_assert((pops) <= 1, "one bit");
+#include "engine/script/script_syscalls.def"
 
 void tw_sop_decode(uint16_t word, tw_sinsn_t *in)
 {
@@ -62,7 +58,7 @@ void tw_sop_decode(uint16_t word, tw_sinsn_t *in)
         in->x = word >> 4 & 15;
         break;
     }
-    in->halfwords = (uint8_t)(1 + literals(in));
+    in->halfwords = (uint8_t)tw_sop_halfwords(word);
 }
 
 /* Bits of the low byte that a form wants zero. */
@@ -118,34 +114,23 @@ bool tw_sop_field_ok(uint16_t w)
     return (w & 0xC0C0) == 0 && (w & 63) + (w >> 8 & 63) + 1 <= 64;
 }
 
-static int syscall_row(uint32_t k)
-{
-    for (unsigned i = 0; i < TW_COUNT(syscalls); i++) {
-        if (syscalls[i].k == k) {
-            return (int)i;
-        }
-    }
-    return -1;
-}
-
 int tw_ssys_pops(uint32_t k)
 {
-    const int i = syscall_row(k);
-    return i < 0 ? -1 : syscalls[i].pops;
+    return k >= sizeof syscalls || syscalls[k] == 0 ? -1 : syscalls[k] & POPS;
 }
 
 bool tw_ssys_privileged(uint32_t k)
 {
-    const int i = syscall_row(k);
-    return i >= 0 && syscalls[i].privileged;
+    return k < sizeof syscalls && (syscalls[k] & PRIVILEGED) != 0;
 }
 
-static bool dir_ok(const tw_spool_t *pool)
+bool tw_spool_check(const tw_spool_t *pool)
 {
     uint64_t seen[2] = {0, 0};
     for (uint32_t i = 0; i < pool->labels; i++) {
         const uint8_t *e = pool->dir + 4 * i;
-        if (e[0] >= TW_SCRIPT_LABELS || e[1] > 15 || e[1] == TW_T_PTR || tw_get_le16(e + 2) > pool->data_bytes) {
+        if (e[0] >= TW_SCRIPT_LABELS || e[1] > 15 || e[1] == TW_T_PTR || tw_stype_missing(e[1]) ||
+            tw_get_le16(e + 2) > pool->data_bytes) {
             return false;
         }
         if (seen[e[0] >> 6] >> (e[0] & 63) & 1) {
@@ -171,15 +156,15 @@ bool tw_spool_open(const tw_script_t *s, tw_spool_t *pool)
     pool->data_bytes = s->pool_bytes - 2 - 4 * n;
     pool->dir = at + pool->data_bytes;
     pool->labels = n;
-    return dir_ok(pool);
+    return true;
 }
 
 bool tw_spool_find(const tw_spool_t *pool, uint32_t k, tw_sptr_t *p)
 {
     for (uint32_t i = 0; i < pool->labels; i++) {
         const uint8_t *e = pool->dir + 4 * i;
-        if (e[0] == k) {
-            const uint32_t at = tw_get_le16(e + 2);
+        const uint32_t at = tw_get_le16(e + 2);
+        if (e[0] == k && at <= pool->data_bytes) {
             /* never written: every store checks the space first */
             *p = (tw_sptr_t){.base = (uint8_t *)(uintptr_t)(pool->data + at),
                              .size = pool->data_bytes - at,
@@ -194,24 +179,22 @@ bool tw_spool_find(const tw_spool_t *pool, uint32_t k, tw_sptr_t *p)
 uint64_t tw_script_calls(const tw_script_t *s)
 {
     uint64_t calls = 0;
-    tw_sinsn_t in;
-    for (uint32_t at = 0; at + 2 <= s->code_bytes; at += 2u * in.halfwords) {
-        tw_sop_decode(tw_get_le16(s->code + at), &in);
-        calls |= in.key == TW_SOP_CALLSCRIPT ? (uint64_t)1 << (in.word & 63) : 0;
+    for (uint32_t at = 0; at + 2 <= s->code_bytes;) {
+        const uint16_t w = tw_get_le16(s->code + at);
+        calls |= (w & 0xFF40) == 0x0440 ? (uint64_t)1 << (w & 63) : 0;
+        at += 2 * tw_sop_halfwords(w);
     }
     return calls;
 }
 
 void tw_script_index(const tw_script_t *s, uint16_t labels[TW_SCRIPT_LABELS])
 {
-    for (unsigned i = 0; i < TW_SCRIPT_LABELS; i++) {
-        labels[i] = TW_SCRIPT_NO_LABEL;
-    }
-    tw_sinsn_t in;
-    for (uint32_t at = 0; at + 2 <= s->code_bytes; at += 2u * in.halfwords) {
-        tw_sop_decode(tw_get_le16(s->code + at), &in);
-        if (in.key == TW_SOP_LABL) {
-            labels[in.word & 127] = (uint16_t)at;
+    memset(labels, 0xFF, TW_SCRIPT_LABELS * sizeof labels[0]);
+    for (uint32_t at = 0; at + 2 <= s->code_bytes;) {
+        const uint16_t w = tw_get_le16(s->code + at);
+        if (w >> 8 == TW_SOP_LABL) {
+            labels[w & 127] = (uint16_t)at;
         }
+        at += 2 * tw_sop_halfwords(w);
     }
 }

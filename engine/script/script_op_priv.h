@@ -113,8 +113,42 @@ static inline bool tw_stype_is_fp8(unsigned t)
     return t == TW_T_FP8A || t == TW_T_FP8B;
 }
 
+/** What a type is, as bits. */
+enum {
+    TW_SK_LOG2 = 3,   /* logarithm of its bytes in memory */
+    TW_SK_SIGNED = 4, /* integer with sign */
+    TW_SK_FLOAT = 8,
+    TW_SK_SINGLE = 16, /* held as float */
+    TW_SK_TOP = 32,    /* integer without sign that fills 64 bits */
+};
+extern const uint8_t tw_stype_kind[16];
+
 /** Bytes of a value of the type in memory. */
-unsigned tw_stype_bytes(unsigned t);
+static inline unsigned tw_stype_bytes(unsigned t)
+{
+    return 1u << (tw_stype_kind[t & 15] & TW_SK_LOG2);
+}
+
+/** What this machine was built without: TW_SCRIPT_WIDE, TW_SCRIPT_FLOAT. */
+static inline bool tw_stype_missing(unsigned t)
+{
+    const unsigned k = tw_stype_kind[t & 15];
+    return (!TW_SCRIPT_WIDE && (k & TW_SK_LOG2) == 3) || (!TW_SCRIPT_FLOAT && (k & TW_SK_FLOAT) != 0);
+}
+
+/** Halfwords of the instruction, literals included. */
+static inline unsigned tw_sop_halfwords(uint16_t w)
+{
+    const unsigned bytes = tw_stype_bytes(w);
+    return w >> 12 == 0x2 ? 1 + (bytes + 1) / 2 : w >> 12 == 0xA ? 2 : 1;
+}
+
+/** Operations of two values: the low six bits of an ALU word; above them those of forms with a bit number. */
+#define TW_ALU_OF(key) ((key) >= 0xC0 ? (key)-0xC0 : 0x30 | ((key) >> 4 == 9) << 2 | ((key)&3))
+enum {
+#define TW_SOP(key, NAME, mnemonic, FORM, EFFECT, COST, meaning) TW_ALU_##NAME = TW_ALU_OF(key),
+#include "engine/script/script_opcodes.def"
+};
 
 /** Split the word; halfwords counts literals whether they are there or not. */
 void tw_sop_decode(uint16_t word, tw_sinsn_t *in);
@@ -136,7 +170,9 @@ typedef struct tw_spool {
     uint32_t labels;
 } tw_spool_t;
 
-/** @return false when the directory is not sound. */
+/** @return false when the directory is not inside the pool. */
 bool tw_spool_open(const tw_script_t *s, tw_spool_t *pool);
+/** @return false when an entry of the directory makes no sense. */
+bool tw_spool_check(const tw_spool_t *pool);
 /** Pointer to the constants at label k. @return false: no such label. */
 bool tw_spool_find(const tw_spool_t *pool, uint32_t k, tw_sptr_t *p);

@@ -1,27 +1,16 @@
-/* script_value.c - conversion and arithmetic of typed values; no libm, no trap, no undefined result. */
+/* script_value.c - conversion and arithmetic of typed values; no libm, no trap, no undefined result.
+ *
+ * Written to be small: one path serves all types, a result is fitted to its type once, at the end. An operation is
+ * exact in 64 bits for integers, and a chain of roundings to float or double otherwise.
+ */
 #include "engine/script/script_value_priv.h"
 
-#define TWO_63 9223372036854775808.0
-
-static bool is_u64(unsigned t)
-{
-    return t == TW_T_U64 || t == TW_T_PTR;
-}
-
-static bool is_signed(unsigned t)
-{
-    return t == TW_T_I8 || t == TW_T_I16 || t == TW_T_I32 || t == TW_T_I64;
-}
-
-static unsigned width(unsigned t)
-{
-    return 8 * tw_stype_bytes(t);
-}
-
-static uint64_t mask_of(unsigned bits)
-{
-    return bits >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << bits) - 1;
-}
+/* The unit of a Cortex-M4F: roots and halves take one instruction. The compiler knows no halves for it. */
+#if defined(__ARM_ARCH_7EM__) && defined(__ARM_FP) && (__ARM_FP & 4)
+#define SINGLE_UNIT 1
+#else
+#define SINGLE_UNIT 0
+#endif
 
 static double double_of(uint64_t bits)
 {
@@ -51,8 +40,33 @@ static uint32_t word_of(float f)
     return u;
 }
 
+/* Without the wide types nothing has these properties, and the compiler drops what asks for them. */
+#define TOP (TW_SCRIPT_WIDE ? TW_SK_TOP : 0)
+#define FLOAT (TW_SCRIPT_FLOAT ? TW_SK_FLOAT : 0)
+#define SINGLE (TW_SCRIPT_FLOAT ? TW_SK_SINGLE : 0)
+#define IS_DOUBLE(k) (TW_SCRIPT_WIDE && ((k) & (FLOAT | SINGLE)) == TW_SK_FLOAT)
+
+static unsigned kind(const tw_sv_t *a)
+{
+    return tw_stype_kind[a->t];
+}
+
 /* ---- fp16 ---- */
 
+#if SINGLE_UNIT
+static uint16_t half_of(float f)
+{
+    __asm__("vcvtb.f16.f32 %0, %0" : "+t"(f));
+    return (uint16_t)word_of(f);
+}
+
+static float half_to(uint16_t u)
+{
+    float f = float_of(u);
+    __asm__("vcvtb.f32.f16 %0, %0" : "+t"(f));
+    return f;
+}
+#else
 static uint16_t half_of(float f)
 {
     const uint32_t u = word_of(f);
@@ -87,204 +101,396 @@ static float half_to(uint16_t h)
     }
     return float_of(sign | (e == 31 ? 0xFFu : e + 112) << 23 | m << 13);
 }
+#endif
 
-/* ---- values ---- */
+/* ---- types ---- */
 
-static bool is_single(unsigned t)
+/* Least or greatest integer of the kind. */
+static int64_t limit(unsigned k, bool low)
 {
-    return t == TW_T_FP16 || t == TW_T_FP32;
+    const unsigned is_signed = (k & TW_SK_SIGNED) != 0;
+    const unsigned size = k & TW_SK_LOG2;
+    uint64_t top = UINT32_MAX >> ((32 - (8u << size) + is_signed) & 31); /* size 3 is settled below */
+    if (TW_SCRIPT_WIDE && size == 3) {
+        top = UINT64_MAX >> is_signed;
+    }
+    return (int64_t)(!low ? top : is_signed ? ~top : 0);
 }
 
-static tw_sv_t of_single(unsigned t, float s)
+/* The low bits of v as a value of the kind. */
+static int64_t extended(unsigned k, int64_t v)
 {
-    return (tw_sv_t){.v.s = t == TW_T_FP16 ? half_to(half_of(s)) : s, .t = (uint8_t)t};
-}
-
-/* To fp16 by way of fp32, as everywhere. */
-static tw_sv_t of_double(unsigned t, double d)
-{
-    return is_single(t) ? of_single(t, (float)d) : (tw_sv_t){.v.f = d, .t = (uint8_t)t};
-}
-
-static int64_t clamp(int64_t v, int64_t lo, int64_t hi)
-{
-    return v < lo ? lo : v > hi ? hi : v;
-}
-
-static int64_t fit(unsigned t, int64_t v)
-{
-    switch (t) {
-    case TW_T_I8:
-        return clamp(v, -128, 127);
-    case TW_T_U8:
-    case TW_T_CHAR:
-    case TW_T_FP8A:
-    case TW_T_FP8B:
-        return clamp(v, 0, 255);
-    case TW_T_I16:
-        return clamp(v, -32768, 32767);
-    case TW_T_U16:
-        return clamp(v, 0, 65535);
-    case TW_T_I32:
-        return (int32_t)(uint32_t)(uint64_t)v;
-    case TW_T_U32:
-    case TW_T_TIME32:
-        return (int64_t)((uint64_t)v & 0xFFFFFFFFu);
-    default:
+    const unsigned up = 32 - (8u << (k & TW_SK_LOG2));
+    if ((k & TW_SK_LOG2) == 3) { /* also in a device without: its accessors speak int64 */
         return v;
     }
+    const uint32_t low = (uint32_t)(uint64_t)v << up;
+    return (k & TW_SK_SIGNED) != 0 ? (int32_t)low >> up : (int64_t)(low >> up);
 }
 
-tw_sv_t tw_sv_int(unsigned t, int64_t v)
+void tw_sv_fit(tw_sv_t *a)
 {
-    if (tw_stype_is_float(t)) {
-        return is_single(t) ? of_single(t, (float)v) : of_double(t, (double)v);
+    const unsigned k = kind(a);
+    if ((k & FLOAT) != 0) {
+        if (a->t == TW_T_FP16) {
+            a->v.s = half_to(half_of(a->v.s));
+        }
+        return;
     }
-    return (tw_sv_t){.v.i = fit(t, v), .t = (uint8_t)t};
+    const int64_t e = extended(k, a->v.i);
+    if (e != a->v.i) {
+        a->v.i = (k & TW_SK_LOG2) < 2 ? limit(k, a->v.i < 0) : e;
+    }
 }
 
-static double as_double(tw_sv_t a)
+tw_simage_t tw_sv_image(const tw_sv_t *a)
 {
-    if (is_single(a.t)) {
-        return (double)a.v.s;
+    const unsigned k = kind(a);
+    if ((k & SINGLE) != 0) {
+        const float s = a->v.s == a->v.s ? a->v.s : float_of(0x7FC00000u); /* a NaN has one image */
+        return a->t == TW_T_FP16 ? half_of(s) : word_of(s);
     }
-    if (a.t == TW_T_FP64) {
-        return a.v.f;
+    if (IS_DOUBLE(k) && a->v.f != a->v.f) {
+        return (tw_simage_t)0x7FF8000000000000u;
     }
-    return is_u64(a.t) ? (double)a.v.u : (double)a.v.i;
+    return (tw_simage_t)extended(k & ~(unsigned)TW_SK_SIGNED, a->v.i);
+}
+
+void tw_sv_set_image(tw_sv_t *a, tw_simage_t bits)
+{
+    const unsigned k = kind(a);
+    if ((k & SINGLE) != 0) {
+        a->v.s = a->t == TW_T_FP16 ? half_to((uint16_t)bits) : float_of((uint32_t)bits);
+    } else {
+        a->v.i = extended(k, (int64_t)bits);
+    }
+}
+
+/* ---- conversion ---- */
+
+static double as_double(const tw_sv_t *a)
+{
+    const unsigned k = kind(a);
+    if ((k & SINGLE) != 0) {
+        return (double)a->v.s;
+    }
+    if (IS_DOUBLE(k)) {
+        return a->v.f;
+    }
+    return (k & TOP) != 0 ? (double)a->v.u : (double)a->v.i;
+}
+
+static float integer_as_float(const tw_sv_t *a)
+{
+    if ((kind(a) & TOP) != 0 && a->v.i < 0) {
+        return (float)a->v.u;
+    }
+    if ((int32_t)a->v.i == a->v.i) { /* one instruction where there is a unit */
+        return (float)(int32_t)a->v.i;
+    }
+    return (float)a->v.i;
 }
 
 /* Towards zero; what the type cannot hold becomes its nearest limit, NaN 0. */
-static tw_sv_t int_of_double(unsigned t, double d, uint8_t *errors)
+static void float_to_integer(tw_sv_t *a, unsigned from, unsigned to, uint8_t *errors)
 {
-    const bool s = is_signed(t);
-    const double one = double_of((uint64_t)(1023 + width(t) - s) << 52); /* first value too large */
-    const uint64_t top = mask_of(width(t) - s);
-    tw_sv_t r = {.v.u = 0, .t = (uint8_t)t};
-    bool fits = true;
-    if (d >= one) {
-        r.v.u = top;
-        fits = false;
-    } else if (d >= TWO_63) {
-        r.v.u = (uint64_t)d;
-    } else if (s ? d < -one : d <= -1.0) {
-        /* below the least, or truncated to it */
-        fits = s && width(t) < 64 && d > -one - 1.0;
-        r.v.i = s ? -(int64_t)top - 1 : 0;
-    } else if (d == d) {
-        r.v.i = (int64_t)d;
+    uint64_t size = 0;
+    bool below;
+    bool none;
+    if ((from & SINGLE) != 0 && (!TW_SCRIPT_WIDE || (word_of(a->v.s) << 1) < (127u + 32) << 24)) {
+        const float s = float_of(word_of(a->v.s) & 0x7FFFFFFFu);
+        below = word_of(a->v.s) >> 31 != 0;
+        none = !(s < 4294967296.0f);
+        if (!none) {
+            size = (uint32_t)s;
+        } else if (s != s) {
+            to = 0;
+            below = true;
+        }
     } else {
-        fits = false;
+        const uint64_t bits = bits_of(as_double(a));
+        const double d = double_of(bits & UINT64_MAX >> 1);
+        below = (int64_t)bits < 0;
+        none = !(d < 18446744073709551616.0);
+        if (!none) {
+            size = (uint64_t)d;
+        } else if (d != d) {
+            to = 0; /* unsigned, and its least value is 0 */
+            below = true;
+        }
     }
-    *errors |= fits ? 0 : TW_SERR_CONV;
-    return r;
+    const uint64_t end = (uint64_t)limit(to, below);
+    if (none || size > (below ? 0 - end : end)) {
+        *errors |= TW_SERR_CONV;
+        size = end;
+        below = false;
+    }
+    a->v.u = below ? 0 - size : size;
 }
 
-tw_sv_t tw_sv_convert(tw_sv_t a, unsigned t, uint8_t *errors)
+void tw_sv_become(tw_sv_t *a, unsigned t, uint8_t *errors)
 {
-    if (a.t == t) {
-        return a;
+    const unsigned from = kind(a);
+    const unsigned to = tw_stype_kind[t];
+    if (a->t == t) {
+        return;
     }
-    if (is_single(t) && is_single(a.t)) {
-        return of_single(t, a.v.s);
+    if ((to & SINGLE) != 0) {
+        if ((from & FLOAT) == 0) {
+            a->v.s = integer_as_float(a);
+        } else if (IS_DOUBLE(from)) {
+            a->v.s = (float)a->v.f;
+        }
+    } else if (IS_DOUBLE(to)) {
+        a->v.f = as_double(a);
+    } else if ((from & FLOAT) != 0) {
+        float_to_integer(a, from, to, errors);
+    } else if ((from & TOP) != 0 && a->v.i < 0 && (to & TW_SK_LOG2) < 2) {
+        a->v.i = INT64_MAX; /* too large for a signed number, saturates all the same */
     }
-    if (is_single(t) && !tw_stype_is_float(a.t)) {
-        return of_single(t, is_u64(a.t) ? (float)a.v.u : (float)a.v.i);
-    }
-    if (tw_stype_is_float(t)) {
-        return of_double(t, as_double(a));
-    }
-    if (tw_stype_is_float(a.t)) {
-        return int_of_double(t, as_double(a), errors);
-    }
-    if (is_u64(a.t) && a.v.i < 0 && width(t) <= 16) {
-        a.v.i = INT64_MAX; /* too large for the signed path, saturates all the same */
-    }
-    return tw_sv_int(t, a.v.i);
+    a->t = (uint8_t)t;
+    tw_sv_fit(a);
 }
 
-int64_t tw_sv_to_int(tw_sv_t a, uint8_t *errors)
+/* ---- comparison ---- */
+
+/* The value as a float if that is exact. */
+static bool single(const tw_sv_t *a, float *s)
 {
-    return tw_sv_convert(a, TW_T_I64, errors).v.i;
+    const unsigned k = kind(a);
+    if ((k & SINGLE) != 0) {
+        *s = a->v.s;
+        return true;
+    }
+    const int32_t i = (int32_t)((uint32_t)a->v.u << 8) >> 8;
+    *s = (float)i;
+    return (k & FLOAT) == 0 && i == a->v.i && ((k & TOP) == 0 || i >= 0);
 }
 
-/* A NaN has one image, whatever machine made it. */
-uint64_t tw_sv_bits(tw_sv_t a)
+unsigned tw_sv_order(const tw_sv_t *a, const tw_sv_t *b)
 {
-    switch (a.t) {
-    case TW_T_FP64:
-        return a.v.f == a.v.f ? a.v.u : 0x7FF8000000000000u;
-    case TW_T_FP32:
-        return a.v.s == a.v.s ? word_of(a.v.s) : 0x7FC00000u;
-    case TW_T_FP16:
-        return half_of(a.v.s);
-    default:
-        return a.v.u & mask_of(width(a.t));
+    const unsigned k = kind(a) | kind(b);
+    if ((k & FLOAT) != 0) {
+        float x;
+        float y;
+        if (single(a, &x) && single(b, &y)) {
+            return x < y ? TW_ORD_LESS : x > y ? TW_ORD_GREATER : x == y ? TW_ORD_EQUAL : TW_ORD_NONE;
+        }
+        const double d = as_double(a);
+        const double e = as_double(b);
+        return d < e ? TW_ORD_LESS : d > e ? TW_ORD_GREATER : d == e ? TW_ORD_EQUAL : TW_ORD_NONE;
     }
-}
-
-tw_sv_t tw_sv_from_bits(unsigned t, uint64_t bits)
-{
-    tw_sv_t r = {.v.u = bits & mask_of(width(t)), .t = (uint8_t)t};
-    if (t == TW_T_FP32) {
-        r.v.s = float_of((uint32_t)bits);
-    } else if (t == TW_T_FP16) {
-        r.v.s = half_to((uint16_t)bits);
-    } else if (is_signed(t) && (r.v.u >> (width(t) - 1)) != 0) {
-        r.v.u |= ~mask_of(width(t));
+    int64_t x = a->v.i;
+    int64_t y = b->v.i;
+    if ((k & TOP) != 0) { /* a number of 2^63 and more is greater than any that is not */
+        const bool big_x = (kind(a) & TOP) != 0 && x < 0;
+        const bool big_y = (kind(b) & TOP) != 0 && y < 0;
+        if (big_x != big_y) {
+            return big_x ? TW_ORD_GREATER : TW_ORD_LESS;
+        }
     }
-    return r;
+    return x < y ? TW_ORD_LESS : x == y ? TW_ORD_EQUAL : TW_ORD_GREATER;
 }
 
 /* ---- arithmetic ---- */
 
-int tw_sv_compare(tw_sv_t a, tw_sv_t b)
+static const tw_sv_t zero = {.t = TW_T_I32};
+
+static void refuse_zero(tw_sv_t *a, uint8_t *errors)
 {
-    if (tw_stype_is_float(a.t) || tw_stype_is_float(b.t)) {
-        const double x = as_double(a);
-        const double y = as_double(b);
-        return x < y ? -1 : x > y ? 1 : x == y ? 0 : TW_CMP_UNORDERED;
-    }
-    const bool big_a = is_u64(a.t) && a.v.i < 0;
-    const bool big_b = is_u64(b.t) && b.v.i < 0;
-    if (big_a != big_b) {
-        return big_a ? 1 : -1;
-    }
-    return a.v.i < b.v.i ? -1 : a.v.i > b.v.i;
+    *errors |= TW_SERR_DIV0;
+    a->v.u = 0;
 }
 
-/* Bit by bit, hence exactly rounded; 0 for x <= 0 and NaN. */
-static double sqrt_of(double x)
+/* Quotient or remainder, towards zero, of magnitudes: the one quotient that overflows wraps by itself. */
+static void divide(tw_sv_t *a, const tw_sv_t *b, bool remainder, uint8_t *errors)
 {
-    if (!(x > 0.0) || bits_of(x) == 0x7FF0000000000000u) {
-        return x > 0.0 ? x : 0.0;
+    const bool is_signed = (kind(a) & TOP) == 0;
+    const bool minus_a = is_signed && a->v.i < 0;
+    const bool minus_b = is_signed && b->v.i < 0;
+    const uint64_t x = minus_a ? 0 - a->v.u : a->v.u;
+    const uint64_t y = minus_b ? 0 - b->v.u : b->v.u;
+    uint64_t q;
+    if (y == 0) {
+        refuse_zero(a, errors);
+        return;
     }
-    int e = (int)(bits_of(x) >> 52) - 1023;
-    uint64_t m = bits_of(x) & mask_of(52);
-    if (e == -1023) {
-        const int up = __builtin_clzll(m) - 11;
-        m <<= up;
-        e = -1022 - up;
+    if (((x | y) >> 32) == 0) {
+        q = (uint32_t)x / (uint32_t)y;
     } else {
-        m |= (uint64_t)1 << 52;
+        q = x / y;
     }
-    m <<= e & 1;
-    uint64_t q = 0;
-    uint64_t sum = 0;
-    for (uint64_t r = (uint64_t)1 << 53; r != 0; r >>= 1) { /* 53 bits of the root and one to round by */
-        m <<= 1;
-        if (sum + r <= m) {
-            m -= sum + r;
-            sum += 2 * r;
-            q += r;
+    q = remainder ? x - q * y : q;
+    a->v.u = (remainder ? minus_a : minus_a != minus_b) ? 0 - q : q;
+}
+
+/* One step: a op b, op of add, sub, mul, div, rounded as it is held. */
+static void arith(unsigned op, tw_sv_t *a, const tw_sv_t *b, uint8_t *errors)
+{
+    const unsigned k = kind(a);
+    if ((k & SINGLE) != 0) {
+        const float x = a->v.s;
+        const float y = b->v.s;
+        a->v.s = op == TW_ALU_ADD ? x + y : op == TW_ALU_SUB ? x - y : op == TW_ALU_MUL ? x * y : x / y;
+    } else if (IS_DOUBLE(k)) {
+        const double x = a->v.f;
+        const double y = b->v.f;
+        a->v.f = op == TW_ALU_ADD ? x + y : op == TW_ALU_SUB ? x - y : op == TW_ALU_MUL ? x * y : x / y;
+    } else if (op == TW_ALU_DIV) {
+        divide(a, b, false, errors);
+    } else {
+        const uint64_t x = a->v.u;
+        const uint64_t y = b->v.u;
+        a->v.u = op == TW_ALU_ADD ? x + y : op == TW_ALU_SUB ? x - y : x * y;
+    }
+}
+
+static void quotient(bool remainder, tw_sv_t *a, const tw_sv_t *b, uint8_t *errors)
+{
+    if ((kind(a) & FLOAT) == 0) {
+        divide(a, b, remainder, errors);
+        return;
+    }
+    if (tw_sv_order(b, &zero) == TW_ORD_EQUAL) {
+        refuse_zero(a, errors);
+        return;
+    }
+    tw_sv_t q = *a;
+    arith(TW_ALU_DIV, &q, b, errors);
+    if (!remainder) {
+        *a = q;
+        return;
+    }
+    uint8_t lost = 0;
+    tw_sv_become(&q, TW_T_I32, &lost);
+    if (lost != 0) { /* so large a quotient leaves nothing meaningful */
+        a->v.u = 0;
+    } else if (q.v.i != 0) {
+        tw_sv_become(&q, TW_SCRIPT_WIDE && a->t == TW_T_FP64 ? TW_T_FP64 : TW_T_FP32, errors);
+        arith(TW_ALU_MUL, &q, b, errors);
+        arith(TW_ALU_SUB, a, &q, errors);
+    }
+}
+
+static void negate(tw_sv_t *a)
+{
+    const unsigned k = kind(a);
+    if ((k & SINGLE) != 0) {
+        a->v.s = -a->v.s;
+    } else if (IS_DOUBLE(k)) {
+        a->v.f = -a->v.f;
+    } else {
+        a->v.u = 0 - a->v.u;
+    }
+}
+
+static void drop_sign(tw_sv_t *a)
+{
+    const unsigned k = kind(a);
+    if ((k & SINGLE) != 0) {
+        a->v.s = float_of(word_of(a->v.s) & 0x7FFFFFFFu);
+    } else if (IS_DOUBLE(k)) {
+        a->v.u &= UINT64_MAX >> 1;
+    } else if ((k & TW_SK_SIGNED) != 0 && a->v.i < 0) {
+        a->v.u = 0 - a->v.u;
+    }
+}
+
+static void choose(unsigned op, tw_sv_t *a, tw_sv_t *b)
+{
+    const uint8_t t = a->t;
+    if (op == TW_ALU_AMIN || op == TW_ALU_AMAX) {
+        drop_sign(a);
+        drop_sign(b);
+        if ((kind(a) & FLOAT) == 0) { /* the magnitude of the least int64 has no sign */
+            a->t = b->t = TW_T_U64;
         }
     }
-    q += m != 0 ? q & 1 : 0;
-    return double_of((uint64_t)((e >> 1) + 1023) << 52) * ((double)q * (1.0 / 9007199254740992.0));
+    const unsigned better = op == TW_ALU_MIN || op == TW_ALU_AMIN ? TW_ORD_LESS : TW_ORD_GREATER;
+    if (tw_sv_order(b, a) == better) {
+        a->v = b->v;
+    }
+    a->t = t;
 }
 
-static uint64_t isqrt(uint64_t x)
+/* x * 2^y, or shifted right for y < 0. */
+static void scale(tw_sv_t *a, tw_sv_t *b, uint8_t *errors)
 {
+    const unsigned k = kind(a);
+    const bool huge = (kind(b) & TOP) != 0 && b->v.i < 0;
+    tw_sv_become(b, TW_T_I64, errors);
+    const int n = huge || b->v.i > 63 ? 63 : b->v.i < -63 ? -63 : (int)b->v.i;
+    if ((k & SINGLE) != 0) {
+        a->v.s *= float_of((uint32_t)(127 + n) << 23);
+    } else if (IS_DOUBLE(k)) {
+        a->v.f *= double_of((uint64_t)(uint32_t)((1023 + n) << 20) << 32);
+    } else if (n >= 0) { /* 40 places take any 16 bits out of their type, and keep them inside 64 */
+        a->v.u = TW_SHL64(a->v.u, n > 40 && (k & TW_SK_LOG2) < 2 ? 40 : n);
+    } else if ((k & TOP) != 0) {
+        a->v.u = TW_SHR(a->v.u, -n);
+    } else {
+        a->v.i = TW_ASR64(a->v.i, -n);
+    }
+}
+
+static void blend(tw_sv_t *a, tw_sv_t *b, tw_sv_t *k, uint8_t *errors)
+{
+    const uint8_t t = a->t;
+    if (((kind(a) | kind(k)) & FLOAT) == 0) {
+        a->v.u += (uint64_t)((int64_t)((b->v.u - a->v.u) * k->v.u) >> 15);
+        return;
+    }
+    const unsigned in = (kind(a) & FLOAT) != 0 ? t : TW_SCRIPT_WIDE && k->t == TW_T_FP64 ? TW_T_FP64 : TW_T_FP32;
+    tw_sv_become(a, in, errors);
+    tw_sv_become(b, in, errors);
+    tw_sv_become(k, in, errors);
+    arith(TW_ALU_SUB, b, a, errors);
+    arith(TW_ALU_MUL, b, k, errors);
+    arith(TW_ALU_ADD, a, b, errors);
+    tw_sv_become(a, t, errors);
+}
+
+/* a modulo m, not negative and below m. */
+static void wrap(tw_sv_t *a, tw_sv_t *m, uint8_t *errors)
+{
+    if (tw_sv_order(m, &zero) != TW_ORD_GREATER) {
+        refuse_zero(a, errors);
+        return;
+    }
+    quotient(true, a, m, errors);
+    if (tw_sv_order(a, &zero) == TW_ORD_LESS) {
+        arith(TW_ALU_ADD, a, m, errors);
+    }
+    tw_sv_fit(a);
+    if (tw_sv_order(a, m) != TW_ORD_LESS) { /* a tiny negative rest plus m may round to m */
+        a->v.u = 0;
+    }
+}
+
+static int64_t redundant_sign_bits(const tw_sv_t *a)
+{
+    const unsigned k = kind(a);
+    if ((k & FLOAT) != 0) {
+        return 0;
+    }
+    const unsigned is_signed = (k & TW_SK_SIGNED) != 0;
+    const uint64_t x = is_signed && a->v.i < 0 ? ~a->v.u : a->v.u;
+    const int leading = x == 0 ? 64 : __builtin_clzll(x);
+    return leading - (int)(64 - (8u << (k & TW_SK_LOG2)) + is_signed);
+}
+
+/* ---- square root ---- */
+
+static uint64_t integer_root(uint64_t x)
+{
+#if SINGLE_UNIT
+    if (!TW_SCRIPT_WIDE || (x >> 32) == 0) { /* the unit is at most one too high */
+        float f = (float)(uint32_t)x;
+        __asm__("vsqrt.f32 %0, %0" : "+t"(f));
+        const uint32_t r = (uint32_t)f;
+        return r - ((uint64_t)r * r > x);
+    }
+#endif
     uint64_t r = 0;
     for (uint64_t bit = (uint64_t)1 << 62; bit != 0; bit >>= 2) {
         const uint64_t trial = r + bit;
@@ -297,292 +503,166 @@ static uint64_t isqrt(uint64_t x)
     return r;
 }
 
-/* The four operations, rounded to the holder: float for fp16 and fp32, double for fp64. */
-static tw_sv_t step(unsigned key, tw_sv_t a, tw_sv_t b)
+/* Bit by bit, hence exactly rounded. x > 0 */
+static double root_of(double x)
 {
-    const bool one = is_single(a.t);
-    switch (key) {
-    case TW_SOP_ADD:
-        one ? (a.v.s += b.v.s) : (a.v.f += b.v.f);
-        break;
-    case TW_SOP_SUB:
-        one ? (a.v.s -= b.v.s) : (a.v.f -= b.v.f);
-        break;
-    case TW_SOP_MUL:
-        one ? (a.v.s *= b.v.s) : (a.v.f *= b.v.f);
-        break;
-    case TW_SOP_DIV:
-        one ? (a.v.s /= b.v.s) : (a.v.f /= b.v.f);
-        break;
+    uint64_t m = bits_of(x);
+    int e = (int)(m >> 52) - 1023;
+    m &= UINT64_MAX >> 12;
+    if (e == 1024) {
+        return x;
     }
-    return a;
+    if (e == -1023) { /* subnormal: the leading bit to its place */
+        const int up = __builtin_clzll(m) - 11;
+        m <<= up;
+        e = -1022 - up;
+    }
+    m |= (uint64_t)1 << 52;
+    m <<= e & 1;
+    uint64_t sum = 0;                                       /* twice the root so far */
+    for (uint64_t r = (uint64_t)1 << 53; r != 0; r >>= 1) { /* 53 bits of the root and one to round by */
+        m <<= 1;
+        if (sum + r <= m) {
+            m -= sum + r;
+            sum += 2 * r;
+        }
+    }
+    /* 55 bits, the lowest 0 and the next one to round by: never half way when bits are left in m */
+    sum += m != 0 ? sum & 2 : 0;
+    return double_of((uint64_t)((e >> 1) + 1023 - 54) << 52) * (double)sum;
 }
 
-static tw_sv_t with_sign(tw_sv_t a, bool flip)
+static void root(tw_sv_t *a)
 {
-    if (is_single(a.t)) {
-        a.v.s = float_of(flip ? word_of(a.v.s) ^ 0x80000000u : word_of(a.v.s) & 0x7FFFFFFFu);
+    const unsigned k = kind(a);
+    if (tw_sv_order(a, &zero) != TW_ORD_GREATER) {
+        a->v.u = 0;
+    } else if ((k & FLOAT) == 0) {
+        a->v.u = integer_root(a->v.u);
+    } else if (IS_DOUBLE(k)) {
+        a->v.f = root_of(a->v.f);
     } else {
-        a.v.u = flip ? a.v.u ^ ~mask_of(63) : a.v.u & mask_of(63);
+#if SINGLE_UNIT
+        __asm__("vsqrt.f32 %0, %0" : "+t"(a->v.s));
+#else
+        a->v.s = (float)root_of((double)a->v.s);
+#endif
     }
-    return a;
 }
 
-/* Remainder with the quotient truncated; a quotient of 2^31 and beyond leaves nothing meaningful, hence 0. */
-static tw_sv_t remainder_of(tw_sv_t a, tw_sv_t b)
-{
-    tw_sv_t q = step(TW_SOP_DIV, a, b);
-    const double d = as_double(q);
-    if (!(d < 2147483648.0 && d > -2147483648.0)) {
-        return of_double(a.t, 0.0);
-    }
-    if ((int32_t)d == 0) {
-        return a;
-    }
-    q = of_double(a.t == TW_T_FP64 ? TW_T_FP64 : TW_T_FP32, (double)(int32_t)d);
-    return step(TW_SOP_SUB, a, step(TW_SOP_MUL, q, b));
-}
+/* ---- bits ---- */
 
-/* The last rounding: fp16 is computed as fp32 until here. */
-static tw_sv_t rounded(tw_sv_t a)
+static tw_simage_t on_bits(unsigned op, const tw_sv_t *a, const tw_sv_t *b)
 {
-    return is_single(a.t) ? of_single(a.t, a.v.s) : a;
-}
-
-static tw_sv_t float_binary(unsigned key, tw_sv_t a, tw_sv_t b, uint8_t *errors)
-{
-    switch (key) {
-    case TW_SOP_ADD:
-    case TW_SOP_SUB:
-    case TW_SOP_MUL:
-        return step(key, a, b);
-    case TW_SOP_SQRA:
-        return step(TW_SOP_ADD, a, step(TW_SOP_MUL, b, b));
-    case TW_SOP_MIN:
-        return tw_sv_compare(b, a) == -1 ? b : a;
-    case TW_SOP_MAX:
-        return tw_sv_compare(b, a) == 1 ? b : a;
-    case TW_SOP_AMIN:
-        return float_binary(TW_SOP_MIN, with_sign(a, false), with_sign(b, false), errors);
-    case TW_SOP_AMAX:
-        return float_binary(TW_SOP_MAX, with_sign(a, false), with_sign(b, false), errors);
-    default:
-        if (as_double(b) == 0.0) {
-            *errors |= TW_SERR_DIV0;
-            return of_double(a.t, 0.0);
+    const unsigned k = kind(a);
+    const tw_simage_t x = tw_sv_image(a);
+    if (op < TW_ALU_SHL) {
+        const tw_simage_t y = tw_sv_image(b);
+        switch (op) {
+        case TW_ALU_AND:
+            return x & y;
+        case TW_ALU_XOR:
+            return x ^ y;
+        case TW_ALU_NOT:
+            return ~y;
+        default:
+            return op == TW_ALU_OR ? x | y : ~(x | y);
         }
-        return key == TW_SOP_DIV ? step(key, a, b) : remainder_of(a, b);
     }
-}
-
-static int64_t divide(unsigned key, unsigned t, tw_sval_t a, tw_sval_t b, uint8_t *errors)
-{
-    if (b.u == 0) {
-        *errors |= TW_SERR_DIV0;
-        return 0;
-    }
-    if (is_u64(t)) {
-        return (int64_t)(key == TW_SOP_DIV ? a.u / b.u : a.u % b.u);
-    }
-    if (b.i == -1) { /* the one quotient that overflows */
-        return key == TW_SOP_DIV ? (int64_t)(0 - a.u) : 0;
-    }
-    return key == TW_SOP_DIV ? a.i / b.i : a.i % b.i;
-}
-
-static int64_t magnitude(unsigned t, tw_sval_t a)
-{
-    return is_signed(t) && a.i < 0 ? (int64_t)(0 - a.u) : a.i;
-}
-
-static bool int_less(unsigned t, int64_t a, int64_t b)
-{
-    return is_u64(t) ? (uint64_t)a < (uint64_t)b : a < b;
-}
-
-static tw_sv_t shift(tw_sv_t a, int64_t n)
-{
-    const bool unsigned64 = is_u64(a.t);
-    if (n < 0) {
-        const unsigned right = n < -63 ? 63u : (unsigned)-n;
-        return tw_sv_int(a.t, unsigned64 ? (int64_t)(a.v.u >> right) : a.v.i >> right);
-    }
-    const unsigned left = n > 63 ? 63u : (unsigned)n;
-    if (width(a.t) <= 16 && left > 40 && a.v.i != 0) {
-        return tw_sv_int(a.t, a.v.i < 0 ? INT64_MIN : INT64_MAX); /* far beyond the type: saturates */
-    }
-    return tw_sv_int(a.t, (int64_t)(a.v.u << left));
-}
-
-static tw_sv_t int_binary(unsigned key, tw_sv_t a, tw_sv_t b, uint8_t *errors)
-{
-    const int64_t abs_a = magnitude(a.t, a.v);
-    const int64_t abs_b = magnitude(a.t, b.v);
-    switch (key) {
-    case TW_SOP_ADD:
-        return tw_sv_int(a.t, (int64_t)(a.v.u + b.v.u));
-    case TW_SOP_SUB:
-        return tw_sv_int(a.t, (int64_t)(a.v.u - b.v.u));
-    case TW_SOP_MUL:
-        return tw_sv_int(a.t, (int64_t)(a.v.u * b.v.u));
-    case TW_SOP_SQRA:
-        return tw_sv_int(a.t, (int64_t)(a.v.u + b.v.u * b.v.u));
-    case TW_SOP_MIN:
-        return int_less(a.t, b.v.i, a.v.i) ? b : a;
-    case TW_SOP_MAX:
-        return int_less(a.t, a.v.i, b.v.i) ? b : a;
-    case TW_SOP_AMIN: /* magnitudes compare unsigned: |minimum| has no signed form */
-        return tw_sv_int(a.t, (uint64_t)abs_b < (uint64_t)abs_a ? abs_b : abs_a);
-    case TW_SOP_AMAX:
-        return tw_sv_int(a.t, (uint64_t)abs_b > (uint64_t)abs_a ? abs_b : abs_a);
-    case TW_SOP_DIV:
-    case TW_SOP_MOD:
-        return tw_sv_int(a.t, divide(key, a.t, a.v, b.v, errors));
-    default:
-        return a;
-    }
-}
-
-tw_sv_t tw_sv_binary(unsigned key, tw_sv_t a, tw_sv_t b, uint8_t *errors)
-{
-    if (key == TW_SOP_ASHFT && !tw_stype_is_float(a.t)) {
-        const bool huge = is_u64(b.t) && b.v.i < 0;
-        return shift(a, huge ? INT64_MAX : tw_sv_to_int(b, errors)); /* the count keeps its own range */
-    }
-    if (key == TW_SOP_ASHFT) {
-        const tw_sv_t count = tw_sv_int(TW_T_I64, clamp(tw_sv_to_int(b, errors), -63, 63));
-        const double power = double_of((uint64_t)(1023 + count.v.i) << 52);
-        return rounded(step(TW_SOP_MUL, a, of_double(a.t == TW_T_FP64 ? TW_T_FP64 : TW_T_FP32, power)));
-    }
-    b = tw_sv_convert(b, a.t, errors);
-    switch (key) {
-    case TW_SOP_RSB:
-        return tw_sv_binary(TW_SOP_SUB, b, a, errors);
-    case TW_SOP_RDIV:
-        return tw_sv_binary(TW_SOP_DIV, b, a, errors);
-    case TW_SOP_AND:
-        return tw_sv_from_bits(a.t, tw_sv_bits(a) & tw_sv_bits(b));
-    case TW_SOP_OR:
-        return tw_sv_from_bits(a.t, tw_sv_bits(a) | tw_sv_bits(b));
-    case TW_SOP_XOR:
-        return tw_sv_from_bits(a.t, tw_sv_bits(a) ^ tw_sv_bits(b));
-    case TW_SOP_NOR:
-        return tw_sv_from_bits(a.t, ~(tw_sv_bits(a) | tw_sv_bits(b)));
-    default:
-        return tw_stype_is_float(a.t) ? rounded(float_binary(key, a, b, errors)) : int_binary(key, a, b, errors);
-    }
-}
-
-static int redundant_sign_bits(tw_sv_t a)
-{
-    if (tw_stype_is_float(a.t)) {
-        return 0;
-    }
-    const unsigned w = width(a.t);
-    const bool negative = is_signed(a.t) && a.v.i < 0;
-    const uint64_t x = (negative ? ~a.v.u : a.v.u) & mask_of(w);
-    const int leading = x == 0 ? (int)w : __builtin_clzll(x) - (int)(64 - w);
-    return leading - is_signed(a.t);
-}
-
-tw_sv_t tw_sv_unary(unsigned key, tw_sv_t a)
-{
-    const bool flt = tw_stype_is_float(a.t);
-    switch (key) {
-    case TW_SOP_NEG:
-        return flt ? with_sign(a, true) : tw_sv_int(a.t, (int64_t)(0 - a.v.u));
-    case TW_SOP_NOT:
-        return tw_sv_from_bits(a.t, ~tw_sv_bits(a));
-    case TW_SOP_ABS:
-        return flt ? with_sign(a, false) : tw_sv_int(a.t, magnitude(a.t, a.v));
-    case TW_SOP_NORM:
-        return tw_sv_int(TW_T_I32, redundant_sign_bits(a));
-    case TW_SOP_SQRT:
-        if (flt) {
-            return of_double(a.t, sqrt_of(as_double(a)));
+    const int n = (int)b->v.u & 63;
+    const tw_simage_t one = TW_SHL((tw_simage_t)1, n);
+    switch (op) {
+    case TW_ALU_BSET:
+        return x | one;
+    case TW_ALU_BCLR:
+        return x & ~one;
+    case TW_ALU_SHL:
+        return TW_SHL(x, n);
+    case TW_ALU_ASR:
+        if ((k & TW_SK_SIGNED) != 0) {
+            return (tw_simage_t)TW_ASR64(a->v.i, n);
         }
-        return tw_sv_int(a.t, is_signed(a.t) && a.v.i < 0 ? 0 : (int64_t)isqrt(a.v.u));
+        break;
+    case TW_ALU_ROT: {
+        const int w = 8 << (k & TW_SK_LOG2);
+        const int left = n & (w - 1);
+        return TW_SHL(x, left) | TW_SHR(x, (w - left) & 63);
+    }
+    }
+    return TW_SHR(x, n);
+}
+
+void tw_sv_alu(unsigned op, tw_sv_t *a, tw_sv_t *b, tw_sv_t *k, uint8_t *errors)
+{
+    switch (op) {
+    case TW_ALU_NOT:
+    case TW_ALU_OR:
+    case TW_ALU_XOR:
+    case TW_ALU_AND:
+    case TW_ALU_NOR:
+    case TW_ALU_SHL:
+    case TW_ALU_SHR:
+    case TW_ALU_ASR:
+    case TW_ALU_ROT:
+    case TW_ALU_BSET:
+    case TW_ALU_BCLR:
+        tw_sv_set_image(a, on_bits(op, a, b));
+        return;
+    case TW_ALU_NORM:
+        a->v.i = redundant_sign_bits(b);
+        a->t = TW_T_I32;
+        break;
+    case TW_ALU_NEG:
+        a->v = b->v;
+        negate(a);
+        break;
+    case TW_ALU_ABS:
+        a->v = b->v;
+        drop_sign(a);
+        break;
+    case TW_ALU_SQRT:
+        a->v = b->v;
+        root(a);
+        break;
+    case TW_ALU_RSB:
+    case TW_ALU_RDIV: {
+        const tw_sv_t x = *a;
+        *a = *b;
+        *b = x;
+        if (op == TW_ALU_RSB) {
+            arith(TW_ALU_SUB, a, b, errors);
+            break;
+        }
+    } /* fall through */
+    case TW_ALU_DIV:
+    case TW_ALU_MOD:
+        quotient(op == TW_ALU_MOD, a, b, errors);
+        break;
+    case TW_ALU_ASHFT:
+        scale(a, b, errors);
+        break;
+    case TW_ALU_MIN:
+    case TW_ALU_MAX:
+    case TW_ALU_AMIN:
+    case TW_ALU_AMAX:
+        choose(op, a, b);
+        break;
+    case TW_ALU_SQRA:
+        arith(TW_ALU_MUL, b, b, errors);
+        arith(TW_ALU_ADD, a, b, errors);
+        break;
+    case TW_ALU_ADDM:
+    case TW_ALU_SUBM:
+        tw_sv_become(k, a->t, errors);
+        arith(op == TW_ALU_ADDM ? TW_ALU_ADD : TW_ALU_SUB, a, b, errors);
+        wrap(a, k, errors);
+        break;
+    case TW_ALU_LERP:
+        blend(a, b, k, errors);
+        break;
     default:
-        return a;
+        arith(op, a, b, errors);
+        break;
     }
-}
-
-static tw_sv_t float_wrap(tw_sv_t x, tw_sv_t m, uint8_t *errors)
-{
-    const tw_sv_t zero = of_double(x.t, 0.0);
-    if (tw_sv_compare(m, zero) != 1) {
-        *errors |= TW_SERR_DIV0;
-        return zero;
-    }
-    tw_sv_t r = remainder_of(x, m);
-    if (tw_sv_compare(r, zero) == -1) {
-        r = step(TW_SOP_ADD, r, m);
-    }
-    r = rounded(r);
-    return tw_sv_compare(r, m) == -1 ? r : zero; /* a tiny negative rest plus m may round to m */
-}
-
-static int64_t int_wrap(unsigned t, int64_t x, int64_t m, uint8_t *errors)
-{
-    if (m == 0 || (m < 0 && !is_u64(t))) {
-        *errors |= TW_SERR_DIV0;
-        return 0;
-    }
-    if (is_u64(t)) {
-        return (int64_t)((uint64_t)x % (uint64_t)m);
-    }
-    const int64_t r = x % m;
-    return r < 0 ? r + m : r;
-}
-
-tw_sv_t tw_sv_wrap(bool minus, tw_sv_t a, tw_sv_t b, tw_sv_t m, uint8_t *errors)
-{
-    b = tw_sv_convert(b, a.t, errors);
-    m = tw_sv_convert(m, a.t, errors);
-    if (tw_stype_is_float(a.t)) {
-        return float_wrap(step(minus ? TW_SOP_SUB : TW_SOP_ADD, a, b), m, errors);
-    }
-    const int64_t sum = (int64_t)(minus ? a.v.u - b.v.u : a.v.u + b.v.u);
-    return tw_sv_int(a.t, int_wrap(a.t, sum, m.v.i, errors));
-}
-
-tw_sv_t tw_sv_lerp(tw_sv_t a, tw_sv_t b, tw_sv_t k, uint8_t *errors)
-{
-    const unsigned t = a.t;
-    b = tw_sv_convert(b, t, errors);
-    if (tw_stype_is_float(t) || tw_stype_is_float(k.t)) {
-        const unsigned in = tw_stype_is_float(t) ? t : k.t == TW_T_FP64 ? TW_T_FP64 : TW_T_FP32;
-        a = tw_sv_convert(a, in, errors);
-        const tw_sv_t part =
-            step(TW_SOP_MUL, step(TW_SOP_SUB, tw_sv_convert(b, in, errors), a), tw_sv_convert(k, in, errors));
-        return tw_sv_convert(rounded(step(TW_SOP_ADD, a, part)), t, errors);
-    }
-    const uint64_t part = (b.v.u - a.v.u) * k.v.u;
-    return tw_sv_int(a.t, (int64_t)(a.v.u + (uint64_t)((int64_t)part >> 15)));
-}
-
-tw_sv_t tw_sv_bitop(unsigned key, tw_sv_t a, unsigned n)
-{
-    const unsigned w = width(a.t);
-    const uint64_t bits = tw_sv_bits(a);
-    const uint64_t one = n < w ? (uint64_t)1 << n : 0;
-    const bool negative = is_signed(a.t) && (bits >> (w - 1)) != 0;
-    switch (key) {
-    case TW_SOP_SHL:
-        return tw_sv_from_bits(a.t, n < w ? bits << n : 0);
-    case TW_SOP_SHR:
-        return tw_sv_from_bits(a.t, bits >> n);
-    case TW_SOP_ASR:
-        return tw_sv_from_bits(a.t, (negative ? bits | ~mask_of(w) : bits) >> n |
-                                        (negative && n != 0 ? ~(uint64_t)0 << (64 - n) : 0));
-    case TW_SOP_ROT:
-        n %= w;
-        return tw_sv_from_bits(a.t, n == 0 ? bits : bits << n | bits >> (w - n));
-    case TW_SOP_BSET:
-        return tw_sv_from_bits(a.t, bits | one);
-    case TW_SOP_BCLR:
-        return tw_sv_from_bits(a.t, bits & ~one);
-    default:
-        return a;
-    }
+    tw_sv_fit(a);
 }

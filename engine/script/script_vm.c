@@ -2,9 +2,29 @@
  *
  * Runs verified code, and trusts it with nothing: program counter, stack and every
  * pointer are checked where they are used, so unverified code can only fail.
- * Arithmetic is script_value.c; the world is tw_script_host_t.
+ * Arithmetic is script_value.c; the world is tw_script_host_t. Written to be small:
+ * operands are found from the bits of a word, and one path serves all types.
  */
 #include "engine/script/script_value_priv.h"
+
+enum { NOWHERE = 0xFF, CONSTANT = 0x10 }; /* no place in c->v; Y is a number of the word */
+enum { SAME_TYPE = 64 };                  /* Y becomes the type of X */
+
+#define SAME(key, effect)                                                                       \
+    (((effect) & (TW_SE_RY | TW_SE_MATH)) == (TW_SE_RY | TW_SE_MATH) && (key) != TW_SOP_NORM && \
+     (key) != TW_SOP_ASHFT && (((effect)&TW_SE_WX) != 0 || (key) == TW_SOP_TST))
+#define DOES(key, effect) \
+    ((uint8_t)(((effect) & (TW_SE_RX | TW_SE_WX | TW_SE_POP)) | (SAME(key, effect) ? SAME_TYPE : 0)))
+
+/* What each ALU operation does with its operands. Rows of other classes fall into the last place. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverride-init"
+static const uint8_t does[0x39] = {
+#define TW_SOP(key, NAME, mnemonic, FORM, EFFECT, COST, meaning) \
+    [(key) >= 0xC0 || (key) >> 5 == 4 ? TW_ALU_##NAME : 0x38] = DOES(key, TW_SX_##EFFECT),
+#include "engine/script/script_opcodes.def"
+};
+#pragma GCC diagnostic pop
 
 /* The first failure stands. */
 static void fail(tw_script_ctx_t *c, tw_err_t err)
@@ -12,257 +32,267 @@ static void fail(tw_script_ctx_t *c, tw_err_t err)
     if (c->err == TW_OK) {
         c->err = err;
     }
+    c->halt = true;
 }
 
-static void push(tw_script_ctx_t *c, tw_sv_t v)
-{
-    if (c->sp >= TW_SCRIPT_STACK_MAX) {
-        fail(c, TW_E_SCR_STACK);
-        return;
-    }
-    c->stack[c->sp] = v.v;
-    c->stack_t[c->sp] = v.t;
-    c->sp++;
-}
+/* ---- operands ---- */
 
-static tw_sv_t pop(tw_script_ctx_t *c)
-{
-    if (c->sp <= c->base) {
-        fail(c, TW_E_SCR_STACK);
-        return (tw_sv_t){.t = TW_T_I32};
-    }
-    c->sp--;
-    return (tw_sv_t){c->stack[c->sp], c->stack_t[c->sp]};
-}
-
-static bool s1_there(tw_script_ctx_t *c)
-{
-    if (c->s1 >= TW_SCRIPT_STACK_MAX || c->s1 < c->base) {
-        fail(c, TW_E_SCR_STACK);
-        return false;
-    }
-    return true;
-}
-
-static tw_sv_t get(tw_script_ctx_t *c, unsigned code)
+/* Index of a value in c->v: pops or pushes for s0. */
+static unsigned place(tw_script_ctx_t *c, unsigned code, bool write)
 {
     if (code < TW_SCRIPT_REGS) {
-        return (tw_sv_t){c->r[code], c->rt[code]};
+        return code;
     }
     if (code == TW_RC_S0) {
-        return pop(c);
+        if (!write && c->sp > c->base) {
+            return TW_SCRIPT_REGS + --c->sp;
+        }
+        if (write && c->sp < TW_SCRIPT_STACK_MAX) {
+            return TW_SCRIPT_REGS + c->sp++;
+        }
+    } else if (code != TW_RC_S1) {
+        return NOWHERE;
+    } else if (c->s1 < TW_SCRIPT_STACK_MAX && c->s1 >= c->base) {
+        return TW_SCRIPT_REGS + c->s1;
     }
-    if (code == TW_RC_S1 && s1_there(c)) {
-        return (tw_sv_t){c->stack[c->s1], c->stack_t[c->s1]};
-    }
-    return tw_sv_int(code == TW_RC_LC ? TW_T_U16 : TW_T_I32, code == TW_RC_LC ? c->lc : 0);
+    fail(c, TW_E_SCR_STACK);
+    return NOWHERE;
 }
 
-/* Value and type; the stack takes both, lc converts, zero ignores. */
-static void put(tw_script_ctx_t *c, unsigned code, tw_sv_t v)
+static void get_other(tw_script_ctx_t *c, unsigned code, tw_sv_t *v)
+{
+    const unsigned at = place(c, code, false);
+    if (at != NOWHERE) {
+        v->v = c->v[at];
+        v->t = c->t[at];
+    } else {
+        v->v.i = code == TW_RC_LC ? c->lc : 0;
+        v->t = code == TW_RC_LC ? TW_T_U16 : TW_T_I32;
+    }
+}
+
+static inline void get(tw_script_ctx_t *c, unsigned code, tw_sv_t *v)
 {
     if (code < TW_SCRIPT_REGS) {
-        c->r[code] = v.v;
-        c->rt[code] = v.t;
-    } else if (code == TW_RC_S0) {
-        push(c, v);
-    } else if (code == TW_RC_LC) {
-        c->lc = (uint16_t)tw_sv_convert(v, TW_T_U16, &c->errors).v.u;
-    } else if (code == TW_RC_S1 && s1_there(c)) {
-        c->stack[c->s1] = v.v;
-        c->stack_t[c->s1] = v.t;
+        v->v = c->v[code];
+        v->t = c->t[code];
+    } else {
+        get_other(c, code, v);
     }
 }
 
-/* Type a destination imposes; a push and the zero register take what comes. */
+/* keep: in the type of the destination; a push and the zero register take what comes. */
+static void put(tw_script_ctx_t *c, unsigned code, tw_sv_t *v, bool keep)
+{
+    unsigned at = code;
+    if (code == TW_RC_LC) {
+        tw_sv_become(v, TW_T_U16, &c->errors);
+        c->lc = (uint16_t)v->v.u;
+        return;
+    }
+    if (code >= TW_SCRIPT_REGS) {
+        at = place(c, code, true);
+    }
+    if (at == NOWHERE) {
+        return;
+    }
+    if (keep && code != TW_RC_S0) {
+        if (v->t != c->t[at]) {
+            tw_sv_become(v, c->t[at], &c->errors);
+        }
+    }
+    c->v[at] = v->v;
+    c->t[at] = v->t;
+}
+
+/* Type a destination imposes. */
 static unsigned type_of(tw_script_ctx_t *c, unsigned code, unsigned otherwise)
 {
-    if (code < TW_SCRIPT_REGS) {
-        return c->rt[code];
-    }
-    if (code == TW_RC_S1 && s1_there(c)) {
-        return c->stack_t[c->s1];
-    }
-    return code == TW_RC_LC ? TW_T_U16 : otherwise;
+    const unsigned at = code == TW_RC_S0 ? NOWHERE : place(c, code, false);
+    return at != NOWHERE ? c->t[at] : code == TW_RC_LC ? TW_T_U16 : otherwise;
 }
 
-static void put_kept(tw_script_ctx_t *c, unsigned code, tw_sv_t v)
+/* The literals of an instruction, passed over; NULL when the script ends before they do. */
+static const uint8_t *literals(tw_script_ctx_t *c, uint16_t w)
 {
-    put(c, code, tw_sv_convert(v, type_of(c, code, v.t), &c->errors));
+    const uint8_t *const at = c->script->code + c->next;
+    c->next = c->pc + 2 * tw_sop_halfwords(w);
+    if (c->next <= c->script->code_bytes) {
+        return at;
+    }
+    fail(c, TW_E_SCR_FAULT);
+    return NULL;
+}
+
+/* ---- tests ---- */
+
+/* T of what compares; op of andt, ort, equ..inr, bit0, bit1. */
+static bool passes(tw_script_ctx_t *c, unsigned op, const tw_sv_t *a, tw_sv_t *b, unsigned y)
+{
+    /* of equ, neq, lts, lte, gts, gte: the orders that make T */
+    const uint32_t orders = 0x6431D2;
+    if (op >= TW_ALU_BIT0) {
+        return (TW_SHR(tw_sv_image(a), (int)b->v.u) & 1) == (op & 1);
+    }
+    if (op == TW_ALU_TST) {
+        return (tw_sv_image(a) & tw_sv_image(b)) != 0;
+    }
+    const unsigned order = tw_sv_order(a, b);
+    if (op == TW_ALU_INR) {
+        get(c, y + 1, b);
+        return (order & (TW_ORD_EQUAL | TW_ORD_GREATER)) != 0 &&
+               (tw_sv_order(a, b) & (TW_ORD_EQUAL | TW_ORD_LESS)) != 0;
+    }
+    if (op >= TW_ALU_EQU) {
+        return (orders >> 4 * (op - TW_ALU_EQU) & order) != 0;
+    }
+    const bool nonzero = order != TW_ORD_EQUAL;
+    return op == TW_ALU_ANDT ? c->flag & nonzero : c->flag | nonzero;
 }
 
 /* ---- pointers ---- */
 
 static bool is_ptr(unsigned code)
 {
-    return code >= TW_RC_P0 && code < TW_RC_P0 + TW_SCRIPT_PTRS;
+    return code - TW_RC_P0 < TW_SCRIPT_PTRS;
 }
 
+/* Verified words name pointers here; others get one all the same. */
 static tw_sptr_t *ptr(tw_script_ctx_t *c, unsigned code)
 {
-    if (!is_ptr(code)) {
-        fail(c, TW_E_SCR_FAULT);
-        code = TW_RC_P0;
-    }
-    return &c->p[code - TW_RC_P0];
+    return &c->p[is_ptr(code) ? code - TW_RC_P0 : 0];
+}
+
+static unsigned log2_bytes(unsigned t)
+{
+    return tw_stype_kind[t & 15] & TW_SK_LOG2;
 }
 
 static uint32_t elements(const tw_sptr_t *p)
 {
-    return p->size / tw_stype_bytes(p->type);
+    return p->size >> log2_bytes(p->type);
 }
 
-static uint8_t *element(tw_script_ctx_t *c, const tw_sptr_t *p, bool for_write)
+/* The present element, or NULL. An unset pointer has a window of no elements. */
+static uint8_t *element(tw_script_ctx_t *c, tw_sptr_t *p, unsigned read_only)
 {
-    const uint64_t bytes = tw_stype_bytes(p->type);
-    if (p->base == NULL || p->space == 0 || (for_write && p->space == 2) ||
-        !tw_inside(p->offset * bytes, bytes, p->size)) {
+    if (p->offset >= elements(p) || p->space == read_only) {
         fail(c, TW_E_SCR_FAULT);
         return NULL;
     }
-    return p->base + p->offset * bytes;
+    return p->base + (p->offset << log2_bytes(p->type));
 }
 
-static void load(tw_script_ctx_t *c, const tw_sinsn_t *in)
+/* A value of type v->t from memory; alignment does not matter. */
+static void read(tw_sv_t *v, const uint8_t *at)
 {
-    tw_sptr_t *const p = ptr(c, in->y);
-    const uint8_t *const at = element(c, p, false);
-    if (at == NULL) {
-        return;
+    const unsigned size = log2_bytes(v->t);
+    uint32_t low = at[0];
+    uint32_t high = 0;
+    if (size != 0) {
+        low = tw_get_le16(at);
     }
-    uint64_t bits = 0;
-    for (unsigned i = 0; i < tw_stype_bytes(p->type); i++) {
-        bits |= (uint64_t)at[i] << (8 * i);
+    if (size >= 2) {
+        low = tw_get_le32(at);
     }
-    put(c, in->x, tw_sv_from_bits(p->type, bits));
-    p->offset += in->key == TW_SOP_LOADI;
+    if (TW_SCRIPT_WIDE && size == 3) {
+        high = tw_get_le32(at + 4);
+    }
+    tw_sv_set_image(v, (tw_simage_t)((uint64_t)high << 32 | low));
 }
 
-static void store(tw_script_ctx_t *c, const tw_sinsn_t *in)
+static void write(const tw_sv_t *v, uint8_t *at)
 {
-    const tw_sv_t v = get(c, in->y);
-    tw_sptr_t *const p = ptr(c, in->x);
-    uint8_t *const at = element(c, p, true);
-    if (at == NULL || c->err != TW_OK) {
-        return;
-    }
-    const uint64_t bits = tw_sv_bits(tw_sv_convert(v, p->type, &c->errors));
-    for (unsigned i = 0; i < tw_stype_bytes(p->type); i++) {
-        at[i] = (uint8_t)(bits >> (8 * i));
-    }
-    p->offset += in->key == TW_SOP_STOREI;
-}
-
-/* offset + by, wrapped into the window; an empty window leaves 0. */
-static uint32_t wrapped(const tw_sptr_t *p, bool minus, int32_t by)
-{
-    const int64_t n = elements(p);
-    if (n == 0) {
-        return 0;
-    }
-    const int64_t r = ((int64_t)p->offset + (minus ? -(int64_t)by : by)) % n;
-    return (uint32_t)(r < 0 ? r + n : r);
-}
-
-static void shrink(tw_sptr_t *p, int32_t n)
-{
-    if (n < (int64_t)elements(p)) {
-        p->size = n <= 0 ? 0 : (uint32_t)n * tw_stype_bytes(p->type);
+    tw_simage_t bits = tw_sv_image(v);
+    for (unsigned i = tw_stype_bytes(v->t); i != 0; i--) {
+        *at++ = (uint8_t)bits;
+        bits >>= 8;
     }
 }
 
-/* Offsets and counts of pointers have 32 bits: integers wrap, floats saturate. */
-static int32_t get_count(tw_script_ctx_t *c, unsigned code)
+/* offset + by or offset - by, wrapped into the window; an empty window leaves 0. */
+static void move_round(tw_sptr_t *p, bool minus, int32_t by)
 {
-    return (int32_t)tw_sv_convert(get(c, code), TW_T_I32, &c->errors).v.i;
+    const uint32_t n = elements(p);
+    p->offset = n == 0 ? 0 : p->offset % n;
+    if (n != 0) {
+        const uint32_t size = (by < 0 ? 0 - (uint32_t)by : (uint32_t)by) % n;
+        const uint32_t left = (by < 0) == minus ? n - size : size; /* to go until the end */
+        p->offset = p->offset >= left ? p->offset - left : p->offset + (n - left);
+    }
 }
 
-static void pointer_op(tw_script_ctx_t *c, const tw_sinsn_t *in)
+/* Words 0x30.. to 0x34.., but ptype. Offsets and counts have 32 bits: integers wrap, floats saturate. */
+static void move_pointer(tw_sptr_t *p, unsigned op, int32_t by)
 {
-    if (in->key == TW_SOP_PTYPE) {
-        ptr(c, in->x)->type = in->y;
-        return;
-    }
-    tw_sptr_t *const p = ptr(c, in->y);
-    if (in->key == TW_SOP_PLEN) {
-        const uint32_t n = elements(p);
-        put_kept(c, in->x, tw_sv_int(TW_T_U32, p->offset < n ? n - p->offset : 0));
-        return;
-    }
-    const int32_t r = get_count(c, in->x);
-    switch (in->key) {
-    case TW_SOP_PBASE:
-        p->offset = (uint32_t)r;
+    switch (op) {
+    case TW_SOP_PBASE & 15:
+        p->offset = 0; /* fall through */
+    case TW_SOP_PADD & 15:
+        p->offset += (uint32_t)by;
         break;
-    case TW_SOP_PSIZE:
-        shrink(p, r);
+    case TW_SOP_PSIZE & 15:
+        if (by < 0) {
+            by = 0;
+        }
+        if ((uint32_t)by < elements(p)) {
+            p->size = (uint32_t)by << log2_bytes(p->type);
+        }
         break;
-    case TW_SOP_PADD:
-        p->offset += (uint32_t)r;
-        break;
-    case TW_SOP_PMOD:
-        p->offset = wrapped(p, false, r);
+    case TW_SOP_PMOD & 15:
+        move_round(p, false, by);
         break;
     }
 }
 
 /* A pointer on the stack is its pool label. */
-static void pop_pointer(tw_script_ctx_t *c, unsigned code)
+static void take_pointer(tw_script_ctx_t *c, tw_sptr_t *p)
 {
-    const tw_sv_t v = pop(c);
+    tw_sv_t v;
     tw_spool_t pool;
-    if (v.t != TW_T_PTR || !tw_spool_open(c->script, &pool) || !tw_spool_find(&pool, (uint32_t)v.v.u, ptr(c, code))) {
+    get(c, TW_RC_S0, &v);
+    if (v.t != TW_T_PTR || !tw_spool_open(c->script, &pool) || !tw_spool_find(&pool, (uint32_t)v.v.u, p)) {
         fail(c, TW_E_SCR_FAULT);
     }
 }
 
-static void copy(tw_script_ctx_t *c, const tw_sinsn_t *in, bool enabled)
+static void copy_pointer(tw_script_ctx_t *c, tw_sptr_t *p, unsigned y, bool enabled)
 {
-    if (is_ptr(in->x) && in->y == TW_RC_S0) {
-        pop_pointer(c, in->x);
-    } else if (is_ptr(in->x)) {
-        const tw_sptr_t p = *ptr(c, in->y);
-        *ptr(c, in->x) = enabled ? p : *ptr(c, in->x);
-    } else {
-        const tw_sv_t v = get(c, in->y);
-        if (enabled && in->key == TW_SOP_COPYT) {
-            put(c, in->x, v);
-        } else if (enabled) {
-            put_kept(c, in->x, v);
-        }
+    if (y == TW_RC_S0) {
+        take_pointer(c, p);
+    } else if (enabled) {
+        *p = *ptr(c, y);
     }
-}
-
-static void swap(tw_script_ctx_t *c, const tw_sinsn_t *in)
-{
-    if (is_ptr(in->x)) {
-        tw_sptr_t *const a = ptr(c, in->x);
-        tw_sptr_t *const b = ptr(c, in->y);
-        const tw_sptr_t t = *a;
-        *a = *b;
-        *b = t;
-        return;
-    }
-    const tw_sv_t x = get(c, in->x);
-    const tw_sv_t y = get(c, in->y);
-    put(c, in->x, y);
-    put(c, in->y, x);
 }
 
 /* ---- calls ---- */
+
+static void mask_registers(tw_script_ctx_t *c, unsigned keep)
+{
+    for (unsigned i = 0; i < TW_SCRIPT_REGS; i++) {
+        if ((keep >> i & 1) == 0) {
+            c->v[i].i = 0;
+            c->t[i] = TW_T_I32;
+        }
+    }
+}
 
 /* A script starts, or goes on after another, with its memory in its last pointer and no other. */
 static void enter_script(tw_script_ctx_t *c, const tw_script_t *s)
 {
     c->script = s;
-    for (unsigned i = 0; i < TW_SCRIPT_PTRS; i++) {
-        c->p[i] = (tw_sptr_t){.type = TW_T_I32};
+    memset(c->p, 0, sizeof c->p);
+    for (unsigned i = 0; i < TW_SCRIPT_REGS; i++) {
+        c->p[i].type = TW_T_I32;
+        if (tw_stype_is_fp8(c->t[i])) { /* fp8 stays inside the script that made it */
+            c->t[i] = TW_T_U8;
+        }
     }
-    if (s->mem != NULL && s->mem_bytes != 0 && s->ptrs != 0 && s->ptrs <= TW_SCRIPT_PTRS) {
-        c->p[s->ptrs - 1] = (tw_sptr_t){.base = s->mem, .size = s->mem_bytes, .space = 1, .type = TW_T_I32};
-    }
-    for (unsigned i = 0; i < TW_SCRIPT_REGS; i++) { /* fp8 stays inside the script that made it */
-        c->rt[i] = tw_stype_is_fp8(c->rt[i]) ? TW_T_U8 : c->rt[i];
+    if (s->mem != NULL && s->ptrs - 1u < TW_SCRIPT_PTRS) {
+        tw_sptr_t *const p = &c->p[s->ptrs - 1];
+        p->base = s->mem;
+        p->size = s->mem_bytes;
+        p->space = 1;
     }
     c->labels = s->labels;
     if (s->labels == NULL) {
@@ -271,24 +301,19 @@ static void enter_script(tw_script_ctx_t *c, const tw_script_t *s)
     }
 }
 
-static bool push_frame(tw_script_ctx_t *c, bool callscript)
+static void push_frame(tw_script_ctx_t *c, bool callscript)
 {
     if (c->depth >= TW_SCRIPT_CALL_DEPTH) {
         fail(c, TW_E_SCR_STACK);
-        return false;
-    }
-    c->frames[c->depth++] = (tw_script_frame_t){c->script, c->labels, c->next, c->base, callscript};
-    c->base = c->sp;
-    return true;
-}
-
-static void jump(tw_script_ctx_t *c, unsigned label)
-{
-    if (c->labels[label] == TW_SCRIPT_NO_LABEL) {
-        fail(c, TW_E_SCR_FAULT);
         return;
     }
-    c->next = c->labels[label];
+    tw_script_frame_t *const f = &c->frames[c->depth++];
+    f->script = c->script;
+    f->labels = c->labels;
+    f->next = c->next;
+    f->base = c->base;
+    f->callscript = callscript;
+    c->base = c->sp;
 }
 
 static void call_script(tw_script_ctx_t *c, uint32_t k)
@@ -298,8 +323,12 @@ static void call_script(tw_script_ctx_t *c, uint32_t k)
         fail(c, TW_E_SCR_FAULT);
         return;
     }
-    if (c->sp + s->stack > TW_SCRIPT_STACK_MAX || !push_frame(c, true)) {
+    if (c->sp + s->stack > TW_SCRIPT_STACK_MAX) {
         fail(c, TW_E_SCR_STACK);
+        return;
+    }
+    push_frame(c, true);
+    if (c->err != TW_OK) {
         return;
     }
     if (s->labels == NULL) {
@@ -311,12 +340,12 @@ static void call_script(tw_script_ctx_t *c, uint32_t k)
 }
 
 /* Return; between scripts only registers, lc and T carry over, so a result is dropped there. */
-static void give_back(tw_script_ctx_t *c, bool with_result, tw_sv_t result)
+static void give_back(tw_script_ctx_t *c, tw_sv_t *result)
 {
     bool callscript = false;
     c->sp = c->base;
     if (c->depth == 0) {
-        c->done = true;
+        c->done = c->halt = true;
     } else {
         const tw_script_frame_t *const f = &c->frames[--c->depth];
         callscript = f->callscript;
@@ -326,408 +355,321 @@ static void give_back(tw_script_ctx_t *c, bool with_result, tw_sv_t result)
             enter_script(c, f->script);
         }
     }
-    if (with_result && !callscript) {
-        push(c, result);
+    if (result != NULL && !callscript) {
+        put(c, TW_RC_S0, result, false);
     }
 }
 
 static void call_host(tw_script_ctx_t *c, bool app, uint32_t k)
 {
+    const tw_script_host_t *const h = c->host;
     const int pops = app ? 0 : tw_ssys_pops(k);
-    const bool denied = pops < 0 || (!app && tw_ssys_privileged(k) && !c->host->privileged);
-    uint32_t (*const fn)(void *, uint32_t, tw_script_ctx_t *) = app ? c->host->callapp : c->host->syscall;
+    const bool denied = pops < 0 || (!app && tw_ssys_privileged(k) && !h->privileged);
+    uint32_t (*const fn)(void *, uint32_t, tw_script_ctx_t *) = app ? h->callapp : h->syscall;
     if (denied || c->sp - c->base < pops) {
         fail(c, TW_E_SCR_FAULT);
         return;
     }
     const uint16_t sp = (uint16_t)(c->sp - pops); /* whatever the host pops, this is the depth that was verified */
-    const uint32_t status = fn == NULL ? (uint32_t)-TW_E_UNSUPPORTED : fn(c->host->ctx, k, c);
+    const uint32_t status = fn == NULL ? (uint32_t)-TW_E_UNSUPPORTED : fn(h->ctx, k, c);
     c->sp = sp;
     c->flag = status == 0;
-    tw_script_set_int(c, 0, TW_T_I32, (int64_t)status);
-}
-
-static void mask_registers(tw_script_ctx_t *c, unsigned keep)
-{
-    for (unsigned i = 0; i < TW_SCRIPT_REGS; i++) {
-        if ((keep >> i & 1) == 0) {
-            put(c, i, tw_sv_int(TW_T_I32, 0));
-        }
-    }
+    c->v[0].i = (int32_t)status;
+    c->t[0] = TW_T_I32;
 }
 
 /* ---- instructions ---- */
 
-static bool condition(unsigned key, int order)
-{
-    switch (key) {
-    case TW_SOP_EQU:
-    case TW_SOP_EQK:
-        return order == 0;
-    case TW_SOP_NEQ:
-        return order != 0;
-    case TW_SOP_LTS:
-    case TW_SOP_LTK:
-        return order == -1;
-    case TW_SOP_LTE:
-        return order == -1 || order == 0;
-    case TW_SOP_GTS:
-    case TW_SOP_GTK:
-        return order == 1;
-    default:
-        return order == 1 || order == 0;
-    }
-}
+enum { NOTHING, AS_IT_IS, KEEPING_TYPE }; /* how a result is put */
 
-static bool nonzero(tw_sv_t v)
+/* Words 0x00.. to 0x0F..; those up to 0x04 have a condition bit and are skipped when it is set and T is not. */
+static void control(tw_script_ctx_t *c, uint16_t w)
 {
-    return tw_sv_compare(v, tw_sv_int(TW_T_I32, 0)) != 0;
-}
-
-static void binary(tw_script_ctx_t *c, const tw_sinsn_t *in)
-{
-    const tw_sv_t a = get(c, in->x);
-    const tw_sv_t b = get(c, in->y);
-    put_kept(c, in->x, tw_sv_binary(in->key, a, b, &c->errors));
-}
-
-static void unary(tw_script_ctx_t *c, const tw_sinsn_t *in)
-{
-    const tw_sv_t y = get(c, in->y);
-    const tw_sv_t a = in->key == TW_SOP_NORM ? y : tw_sv_convert(y, type_of(c, in->x, y.t), &c->errors);
-    put_kept(c, in->x, tw_sv_unary(in->key, a));
-}
-
-/* inc, dec, addk: X += k. Not an add of a converted k: -1 has no unsigned form. */
-static void add_constant(tw_script_ctx_t *c, unsigned code, int64_t k)
-{
-    const tw_sv_t a = get(c, code);
-    if (tw_stype_is_float(a.t)) {
-        put_kept(c, code, tw_sv_binary(TW_SOP_ADD, a, (tw_sv_t){.v.i = k, .t = TW_T_I64}, &c->errors));
-    } else {
-        put_kept(c, code, tw_sv_int(a.t, (int64_t)(a.v.u + (uint64_t)k)));
-    }
-}
-
-static void wrap(tw_script_ctx_t *c, const tw_sinsn_t *in)
-{
-    const bool minus = in->key == TW_SOP_SUBM;
-    if (is_ptr(in->x)) {
-        const int32_t by = get_count(c, in->y);
-        tw_sptr_t *const p = ptr(c, in->x);
-        p->offset = wrapped(p, minus, by);
+    const unsigned high = w >> 8;
+    const unsigned k = w & 127;
+    if (high <= TW_SOP_CALLAPP && (w & 0x80) != 0 && !c->flag) {
         return;
     }
-    const tw_sv_t a = get(c, in->x);
-    const tw_sv_t b = get(c, in->y);
-    put_kept(c, in->x, tw_sv_wrap(minus, a, b, pop(c), &c->errors));
-}
-
-static void blend(tw_script_ctx_t *c, const tw_sinsn_t *in)
-{
-    const tw_sv_t a = get(c, in->x);
-    const tw_sv_t b = get(c, in->y);
-    put_kept(c, in->x, tw_sv_lerp(a, b, pop(c), &c->errors));
-}
-
-static void compare(tw_script_ctx_t *c, const tw_sinsn_t *in)
-{
-    const tw_sv_t a = get(c, in->x);
-    const tw_sv_t b = get(c, in->y);
-    c->flag = condition(in->key, tw_sv_compare(a, b));
-}
-
-static void compare_constant(tw_script_ctx_t *c, const tw_sinsn_t *in)
-{
-    const tw_sv_t k = {.v.i = (int8_t)(in->word & 255), .t = TW_T_I64};
-    c->flag = condition(in->key, tw_sv_compare(get(c, in->x), k));
-}
-
-static void test_bits(tw_script_ctx_t *c, const tw_sinsn_t *in)
-{
-    const tw_sv_t a = get(c, in->x);
-    const tw_sv_t b = tw_sv_convert(get(c, in->y), a.t, &c->errors);
-    c->flag = (tw_sv_bits(a) & tw_sv_bits(b)) != 0;
-}
-
-static void in_range(tw_script_ctx_t *c, const tw_sinsn_t *in)
-{
-    const tw_sv_t a = get(c, in->x);
-    const int low = tw_sv_compare(a, get(c, in->y));
-    const int high = tw_sv_compare(a, get(c, in->y + 1u));
-    c->flag = (low == 0 || low == 1) && (high == 0 || high == -1);
-}
-
-static void test_bit(tw_script_ctx_t *c, const tw_sinsn_t *in)
-{
-    const bool bit = (tw_sv_bits(get(c, in->x)) >> (in->word & 63) & 1) != 0;
-    c->flag = bit == (in->key == TW_SOP_BIT1);
-}
-
-static void field(tw_script_ctx_t *c, const tw_sinsn_t *in, uint16_t where)
-{
-    const unsigned lsb = where & 63;
-    const uint64_t mask = ~(uint64_t)0 >> (63 - (where >> 8 & 63));
-    if (in->key == TW_SOP_BFX) {
-        const uint64_t bits = tw_sv_bits(get(c, in->y)) >> lsb & mask;
-        put_kept(c, in->x, (tw_sv_t){.v.u = bits, .t = TW_T_U64});
-        return;
-    }
-    const tw_sv_t r = get(c, in->x);
-    const uint64_t bits = tw_sv_bits(get(c, in->y)) & mask;
-    put_kept(c, in->x, tw_sv_from_bits(r.t, (tw_sv_bits(r) & ~(mask << lsb)) | bits << lsb));
-}
-
-static void literal(tw_script_ctx_t *c, const tw_sinsn_t *in)
-{
-    const uint8_t *const at = c->script->code + c->pc + 2;
-    uint64_t bits = 0;
-    for (unsigned i = 0; i < in->halfwords - 1u; i++) {
-        bits |= (uint64_t)tw_get_le16(at + 2 * i) << (16 * i);
-    }
-    put(c, in->x, tw_sv_from_bits(in->y, bits));
-}
-
-static void reset(tw_script_ctx_t *c)
-{
-    mask_registers(c, 0);
-    c->sp = c->base;
-    c->lc = 0;
-    c->flag = 0;
-}
-
-static void duplicate(tw_script_ctx_t *c)
-{
-    const tw_sv_t v = pop(c);
-    push(c, v);
-    push(c, v);
-}
-
-/* Words with a condition bit; skipped when it is set and T is not. */
-static void transfer(tw_script_ctx_t *c, const tw_sinsn_t *in)
-{
-    const unsigned k = in->word & 127;
-    if ((in->word & 0x80) != 0 && !c->flag) {
-        return;
-    }
-    switch (in->key) {
-    case TW_SOP_JMP:
-        jump(c, k);
-        break;
-    case TW_SOP_JMPR:
-        c->next = (uint32_t)((int32_t)c->next + 2 * (k < 64 ? (int)k : (int)k - 128));
-        break;
-    case TW_SOP_CALL:
-        if (push_frame(c, false)) {
-            jump(c, k);
-        }
-        break;
-    case TW_SOP_CALLSYS:
-        call_host(c, false, k);
-        break;
-    case TW_SOP_CALLAPP:
-        call_host(c, true, k & 63);
-        break;
-    case TW_SOP_CALLSCRIPT:
-        call_script(c, k & 63);
-        break;
-    }
-}
-
-static void execute(tw_script_ctx_t *c, const tw_sinsn_t *in)
-{
-    const unsigned low = in->word & 255;
-    switch (in->key) {
-    case TW_SOP_JMP:
-    case TW_SOP_JMPR:
-    case TW_SOP_CALL:
-    case TW_SOP_CALLSYS:
-    case TW_SOP_CALLAPP:
-    case TW_SOP_CALLSCRIPT:
-        transfer(c, in);
-        break;
-    case TW_SOP_LABL:
-    case TW_SOP_NOP:
-        break;
+    switch (high) {
     case TW_SOP_BANZ:
-        if (--c->lc != 0) {
-            jump(c, low & 127);
+        if (--c->lc == 0) {
+            break;
         }
+        c->next = c->labels[k];
+        break;
+    case TW_SOP_CALL:
+        push_frame(c, false); /* fall through */
+    case TW_SOP_JMP:
+        c->next = c->labels[k]; /* none is outside any script */
+        break;
+    case TW_SOP_JMPR:
+        c->next += 2 * k - (k < 64 ? 0u : 256u);
+        break;
+    case TW_SOP_CALLAPP:
+        if (k >= 64) {
+            call_script(c, k & 63);
+            break;
+        } /* fall through */
+    case TW_SOP_CALLSYS:
+        call_host(c, high == TW_SOP_CALLAPP, k);
         break;
     case TW_SOP_RETK:
-        mask_registers(c, low);
-        give_back(c, false, (tw_sv_t){0});
-        break;
-    case TW_SOP_RET:
-        give_back(c, false, (tw_sv_t){0});
-        break;
-    case TW_SOP_RETP:
-        give_back(c, true, get(c, in->x));
-        break;
-    case TW_SOP_PSHA:
-        push(c, (tw_sv_t){.v.u = low, .t = TW_T_PTR});
+        mask_registers(c, k);
+        give_back(c, NULL);
         break;
     case TW_SOP_BRK:
-        c->held = c->host->brk != NULL && c->host->brk(c->host->ctx, low, c);
-        break;
-    case TW_SOP_COPY:
-    case TW_SOP_COPYT:
-        copy(c, in, true);
-        break;
-    case TW_SOP_CCOPY:
-        copy(c, in, c->flag != 0);
-        break;
-    case TW_SOP_LOAD:
-    case TW_SOP_LOADI:
-        load(c, in);
-        break;
-    case TW_SOP_STORE:
-    case TW_SOP_STOREI:
-        store(c, in);
-        break;
-    case TW_SOP_MOVI:
-        literal(c, in);
-        break;
-    case TW_SOP_PBASE:
-    case TW_SOP_PSIZE:
-    case TW_SOP_PTYPE:
-    case TW_SOP_PADD:
-    case TW_SOP_PMOD:
-    case TW_SOP_PLEN:
-        pointer_op(c, in);
-        break;
-    case TW_SOP_ADDK:
-        add_constant(c, in->x, (int8_t)low);
-        break;
-    case TW_SOP_INC:
-        add_constant(c, in->x, 1);
-        break;
-    case TW_SOP_DEC:
-        add_constant(c, in->x, -1);
-        break;
-    case TW_SOP_EQK:
-    case TW_SOP_GTK:
-    case TW_SOP_LTK:
-        compare_constant(c, in);
-        break;
-    case TW_SOP_SHL:
-    case TW_SOP_SHR:
-    case TW_SOP_ASR:
-    case TW_SOP_ROT:
-    case TW_SOP_BSET:
-    case TW_SOP_BCLR:
-        put_kept(c, in->x, tw_sv_bitop(in->key, get(c, in->x), low & 63));
-        break;
-    case TW_SOP_BIT0:
-    case TW_SOP_BIT1:
-        test_bit(c, in);
-        break;
-    case TW_SOP_BFX:
-    case TW_SOP_BFI:
-        field(c, in, tw_get_le16(c->script->code + c->pc + 2));
-        break;
-    case TW_SOP_PSHT:
-        push(c, tw_sv_int(TW_T_U8, c->flag));
-        break;
-    case TW_SOP_RESET:
-        reset(c);
-        break;
-    case TW_SOP_DUP:
-        duplicate(c);
-        break;
-    case TW_SOP_SWAP:
-        swap(c, in);
-        break;
-    case TW_SOP_CONV:
-        put(c, in->x, tw_sv_convert(get(c, in->x), in->y, &c->errors));
-        break;
-    case TW_SOP_CAST:
-        put(c, in->x, tw_sv_from_bits(in->y, tw_sv_bits(get(c, in->x))));
-        break;
-    case TW_SOP_NEG:
-    case TW_SOP_NOT:
-    case TW_SOP_ABS:
-    case TW_SOP_NORM:
-    case TW_SOP_SQRT:
-        unary(c, in);
-        break;
-    case TW_SOP_NEGT:
-        c->flag = !c->flag;
-        break;
-    case TW_SOP_ANDT:
-        c->flag = nonzero(get(c, in->x)) && c->flag;
-        break;
-    case TW_SOP_ORT:
-        c->flag = nonzero(get(c, in->x)) || c->flag;
-        break;
-    case TW_SOP_ADD:
-    case TW_SOP_SUB:
-    case TW_SOP_RSB:
-    case TW_SOP_MUL:
-    case TW_SOP_DIV:
-    case TW_SOP_RDIV:
-    case TW_SOP_MOD:
-    case TW_SOP_ASHFT:
-    case TW_SOP_OR:
-    case TW_SOP_XOR:
-    case TW_SOP_AND:
-    case TW_SOP_NOR:
-    case TW_SOP_MIN:
-    case TW_SOP_MAX:
-    case TW_SOP_SQRA:
-    case TW_SOP_AMAX:
-    case TW_SOP_AMIN:
-        binary(c, in);
-        break;
-    case TW_SOP_ADDM:
-    case TW_SOP_SUBM:
-        wrap(c, in);
-        break;
-    case TW_SOP_LERP:
-        blend(c, in);
-        break;
-    case TW_SOP_EQU:
-    case TW_SOP_NEQ:
-    case TW_SOP_LTS:
-    case TW_SOP_LTE:
-    case TW_SOP_GTS:
-    case TW_SOP_GTE:
-        compare(c, in);
-        break;
-    case TW_SOP_TST:
-        test_bits(c, in);
-        break;
-    case TW_SOP_INR:
-        in_range(c, in);
-        break;
-    default:
-        fail(c, TW_E_SCR_FAULT);
+        c->halt |= c->host->brk != NULL && c->host->brk(c->host->ctx, w & 255, c);
         break;
     }
 }
 
-static void step(tw_script_ctx_t *c)
+/* Operand, operation, result: what is computed is the same for all words. */
+static __attribute__((noinline)) void execute(tw_script_ctx_t *c, uint16_t w)
 {
-    const tw_script_t *const s = c->script;
-    c->pc = c->next;
-    if (c->used >= c->budget) {
-        fail(c, TW_E_SCR_BUDGET);
-        return;
+    /* of addk, eqk, gtk, ltk */
+    const uint32_t with_constant = TW_ALU_ADD | TW_ALU_EQU << 8 | TW_ALU_GTS << 16 | (uint32_t)TW_ALU_LTS << 24;
+    const unsigned class = w >> 12;
+    unsigned x = w >> 4 & 15;
+    unsigned y = w & 15;
+    unsigned op = w >> 8 & 63;
+    unsigned result = AS_IT_IS;
+    tw_sptr_t *p;
+    tw_sv_t a;
+    tw_sv_t b;
+    b.t = TW_T_I32;
+    switch (class) {
+    case 0x0:
+        if (w >> 8 != TW_SOP_PSHA) {
+            control(c, w);
+            return;
+        }
+        a.v.u = w & 127;
+        a.t = TW_T_PTR;
+        x = TW_RC_S0;
+        break;
+    case 0x1:
+        op &= 15;
+        if ((op & 3) == 1) {
+            p = ptr(c, y);
+            a.t = p->type;
+            const uint8_t *const from = element(c, p, 0);
+            if (from == NULL) {
+                return;
+            }
+            read(&a, from);
+            p->offset += op >> 3;
+            break;
+        }
+        if ((op & 3) == 2) {
+            get(c, y, &a);
+            p = ptr(c, x);
+            uint8_t *const to = element(c, p, 2);
+            if (to != NULL) {
+                tw_sv_become(&a, p->type, &c->errors);
+                write(&a, to);
+                p->offset += op >> 3;
+            }
+            return;
+        }
+        result = op == 0 ? KEEPING_TYPE : AS_IT_IS;
+        goto copy;
+    case 0x2: {
+        x = w >> 8 & 15;
+        a.t = (uint8_t)y;
+        const uint8_t *const at = literals(c, w);
+        if (at == NULL) {
+            return;
+        }
+        read(&a, at);
+        break;
     }
-    if ((c->next & 1) != 0 || !tw_inside(c->next, 2, s->code_bytes)) {
-        fail(c, TW_E_SCR_FAULT);
+    case 0x3:
+        p = ptr(c, x);
+        op &= 15;
+        if (op == (TW_SOP_PTYPE & 15)) {
+            p->type = (uint8_t)y;
+            return;
+        }
+        if (op == (TW_SOP_PLEN & 15)) {
+            const uint32_t n = elements(p);
+            a.v.u = p->offset < n ? n - p->offset : 0;
+            a.t = TW_T_U32;
+            x = y;
+            result = KEEPING_TYPE;
+            break;
+        }
+    count:
+        get(c, y, &a);
+        tw_sv_become(&a, TW_T_I32, &c->errors);
+        if (class == 3) {
+            move_pointer(p, op, (int32_t)a.v.i);
+        } else {
+            move_round(p, op == TW_ALU_SUBM, (int32_t)a.v.i);
+        }
         return;
+    case 0x4:
+    case 0x5:
+    case 0x6:
+    case 0x7:
+        op = with_constant >> 8 * (class - 4) & 63;
+        b.v.i = (int8_t)w;
+        goto constant;
+    case 0x8:
+    case 0x9:
+        op = TW_ALU_SHL + 4 * (class - 8) + (w >> 6 & 3);
+        b.v.i = w & 63;
+    constant:
+        x = w >> 8 & 15;
+        y = CONSTANT;
+        goto compute;
+    case 0xA: {
+        const uint8_t *const at = literals(c, w);
+        if (at == NULL) {
+            return;
+        }
+        const uint16_t where = tw_get_le16(at);
+        const int lsb = where & 63;
+        tw_simage_t mask = TW_SHL((tw_simage_t)2, where >> 8 & 63) - 1;
+        x = w >> 8 & 15;
+        op = w & 0x10;
+        a.t = TW_SCRIPT_WIDE ? TW_T_U64 : TW_T_U32;
+        if (op != 0) {
+            get(c, x, &a);
+        }
+        get(c, y, &b);
+        tw_simage_t bits = tw_sv_image(&b);
+        if (op != 0) {
+            const tw_simage_t old = tw_sv_image(&a);
+            mask = TW_SHL(mask, lsb);
+            bits = old ^ ((old ^ TW_SHL(bits, lsb)) & mask);
+        } else {
+            bits = TW_SHR(bits, lsb) & mask;
+        }
+        tw_sv_set_image(&a, bits);
+        result = KEEPING_TYPE;
+        break;
     }
-    tw_sinsn_t in;
-    tw_sop_decode(tw_get_le16(s->code + c->next), &in);
-    if (!tw_inside(c->next, 2u * in.halfwords, s->code_bytes)) {
-        fail(c, TW_E_SCR_FAULT);
-        return;
+    default:
+        if (op >= TW_ALU_SHL) {
+            goto illegal;
+        }
+        switch (op) {
+        case TW_ALU_RETP:
+            get(c, x, &a);
+            give_back(c, &a);
+            return;
+        case TW_ALU_RET:
+            give_back(c, NULL);
+            return;
+        case TW_ALU_PSHT:
+            a.v.u = c->flag;
+            a.t = TW_T_U8;
+            x = TW_RC_S0;
+            break;
+        case TW_ALU_RESET:
+            mask_registers(c, 0);
+            c->sp = c->base;
+            c->lc = 0;
+            c->flag = 0;
+            return;
+        case TW_ALU_DUP:
+            x = y = TW_RC_S0;
+            get(c, x, &a);
+            put(c, x, &a, false);
+            break;
+        case TW_ALU_NOP:
+            return;
+        case TW_ALU_SWAP:
+            if (is_ptr(x)) {
+                const tw_sptr_t t = *ptr(c, x);
+                *ptr(c, x) = *ptr(c, y);
+                *ptr(c, y) = t;
+                return;
+            }
+            get(c, x, &b);
+            get(c, y, &a);
+            put(c, x, &a, false);
+            a = b;
+            x = y;
+            break;
+        case TW_ALU_CCOPY:
+            result = c->flag ? KEEPING_TYPE : NOTHING;
+        copy:
+            if (is_ptr(x)) {
+                copy_pointer(c, ptr(c, x), y, result != NOTHING);
+                return;
+            }
+            get(c, y, &a);
+            break;
+        case TW_ALU_CONV:
+            get(c, x, &a);
+            tw_sv_become(&a, y, &c->errors);
+            break;
+        case TW_ALU_CAST: {
+            get(c, x, &a);
+            const tw_simage_t bits = tw_sv_image(&a);
+            a.t = (uint8_t)y;
+            tw_sv_set_image(&a, bits);
+            break;
+        }
+        case TW_ALU_NEGT:
+            c->flag ^= 1;
+            return;
+        case TW_ALU_INC:
+        case TW_ALU_DEC:
+            b.v.i = op == TW_ALU_INC ? 1 : -1;
+            op = TW_ALU_ADD;
+            y = CONSTANT;
+            goto compute;
+        case TW_ALU_ANDT:
+        case TW_ALU_ORT:
+            b.v.i = 0;
+            y = CONSTANT;
+            goto compute;
+        case TW_ALU_ADDM:
+        case TW_ALU_SUBM:
+            if (is_ptr(x)) {
+                p = ptr(c, x);
+                goto count;
+            }
+            goto compute;
+        default:
+        compute : {
+            const unsigned todo = does[op];
+            tw_sv_t third;
+            if ((todo & TW_SE_RX) != 0) {
+                get(c, x, &a);
+            }
+            if (y != CONSTANT) {
+                get(c, y, &b);
+            }
+            if ((todo & TW_SE_RX) == 0) {
+                a.t = (uint8_t)type_of(c, x, b.t);
+            }
+            /* a small constant has a float form, but -1 no unsigned one */
+            if ((todo & SAME_TYPE) != 0 && a.t != b.t &&
+                (y != CONSTANT || (TW_SCRIPT_FLOAT && tw_stype_is_float(a.t)))) {
+                tw_sv_become(&b, a.t, &c->errors);
+            }
+            if ((todo & TW_SE_POP) != 0) {
+                get(c, TW_RC_S0, &third);
+            }
+            if ((todo & TW_SE_WX) == 0) {
+                c->flag = passes(c, op, &a, &b, y);
+                return;
+            }
+            tw_sv_alu(op, &a, &b, &third, &c->errors);
+            result = KEEPING_TYPE;
+            break;
+        }
+        }
     }
-    c->used++;
-    c->next += 2u * in.halfwords;
-    c->s1 = (uint16_t)(c->sp - 2); /* out of range when there is no second entry: s1_there() refuses it */
-    execute(c, &in);
+    if (result != NOTHING) {
+        put(c, x, &a, result == KEEPING_TYPE);
+    }
+    return;
+illegal:
+    fail(c, TW_E_SCR_FAULT);
 }
 
 static uint32_t allowance(const tw_script_t *s, uint32_t asked)
@@ -745,7 +687,8 @@ void tw_script_begin(tw_script_ctx_t *c, const tw_script_t *s, const tw_script_h
     c->flag = flag;
     mask_registers(c, 0);
     for (unsigned i = 0; args != NULL && i < n_args && i < TW_SCRIPT_REGS; i++) {
-        tw_script_set_int(c, i, TW_T_I64, args[i]);
+        c->v[i].i = args[i];
+        c->t[i] = TW_SCRIPT_WIDE ? TW_T_I64 : TW_T_I32;
     }
     enter_script(c, s);
 }
@@ -753,16 +696,32 @@ void tw_script_begin(tw_script_ctx_t *c, const tw_script_t *s, const tw_script_h
 tw_err_t tw_script_go(tw_script_ctx_t *c, uint32_t limit)
 {
     const uint32_t until = limit == 0 ? UINT32_MAX : c->used + limit; /* `used` stays far below */
-    c->held = false;
-    while (!c->done && c->err == TW_OK && !c->held) {
-        step(c);
-        c->held |= c->used >= until;
+    const uint32_t stop = tw_min_u32(until, c->budget);
+    c->halt = c->done || c->err != TW_OK;
+    while (!c->halt) {
+        const uint32_t at = c->next;
+        c->pc = at;
+        if (c->used >= stop) {
+            if (c->used < until) {
+                fail(c, TW_E_SCR_BUDGET);
+            }
+            break;
+        }
+        if (at + 1 >= c->script->code_bytes) {
+            fail(c, TW_E_SCR_FAULT);
+            break;
+        }
+        c->used++;
+        c->next = at + 2;
+        c->s1 = (uint16_t)(c->sp - 2); /* out of range when there is no second entry: place() refuses it */
+        execute(c, tw_get_le16(c->script->code + at));
     }
-    if (c->done || c->err != TW_OK) {
-        return c->err;
+    c->held = !c->done && c->err == TW_OK;
+    if (c->held) {
+        c->pc = c->next;
+        return TW_E_SCR_HELD;
     }
-    c->pc = c->next;
-    return TW_E_SCR_HELD;
+    return c->err;
 }
 
 tw_err_t tw_script_run(const tw_script_t *s, const tw_script_host_t *host, tw_script_ctx_t *c, const int64_t *args,
@@ -770,47 +729,4 @@ tw_err_t tw_script_run(const tw_script_t *s, const tw_script_host_t *host, tw_sc
 {
     tw_script_begin(c, s, host, args, n_args, flag, budget);
     return tw_script_go(c, 0);
-}
-
-/* ---- for system calls ---- */
-
-int64_t tw_script_reg_int(const tw_script_ctx_t *c, unsigned reg)
-{
-    uint8_t ignored = 0;
-    return reg < TW_SCRIPT_REGS ? tw_sv_to_int((tw_sv_t){c->r[reg], c->rt[reg]}, &ignored) : 0;
-}
-
-void tw_script_set_int(tw_script_ctx_t *c, unsigned reg, tw_stype_t type, int64_t v)
-{
-    if (reg < TW_SCRIPT_REGS) {
-        const tw_sv_t r = tw_sv_int(type, v);
-        c->r[reg] = r.v;
-        c->rt[reg] = r.t;
-    }
-}
-
-bool tw_script_pop_int(tw_script_ctx_t *c, int64_t *v)
-{
-    uint8_t ignored = 0;
-    if (c->sp == 0) {
-        return false;
-    }
-    c->sp--;
-    *v = tw_sv_to_int((tw_sv_t){c->stack[c->sp], c->stack_t[c->sp]}, &ignored);
-    return true;
-}
-
-uint8_t *tw_script_window(const tw_script_ctx_t *c, unsigned ptr, uint32_t *bytes, bool for_write)
-{
-    *bytes = 0;
-    if (ptr >= TW_SCRIPT_PTRS) {
-        return NULL;
-    }
-    const tw_sptr_t *const p = &c->p[ptr];
-    const uint64_t at = (uint64_t)p->offset * tw_stype_bytes(p->type);
-    if (p->base == NULL || p->space == 0 || (for_write && p->space == 2) || at > p->size) {
-        return NULL;
-    }
-    *bytes = p->size - (uint32_t)at;
-    return p->base + at;
 }

@@ -112,8 +112,11 @@ typedef struct g_node {
     uint8_t preset, proc, arch, rtos, verbose, trace;
     uint8_t vid[6];
     uint32_t e[6];
-    uint8_t copied; /* bit per block: copied to copy_vid[] before it is used */
+    uint8_t copied;  /* bit per block: brought to copy_vid[] before it is used */
+    uint8_t swapped; /* of these: and taken back afterwards */
     uint8_t copy_vid[6];
+    uint8_t copy_placed; /* bit per block: copy_at[] is the text's word */
+    uint32_t copy_at[6]; /* place in the bank of copy_vid[] */
     bool trace_given, verbose_given;
     g_pos_t trace_pos;
     uint32_t scope;        /* sub-graph it stands in */
@@ -140,9 +143,11 @@ typedef struct g_node {
     uint32_t block_at[6], block_bytes[6];
     uint8_t block_vid[6];
     uint8_t block_home[6]; /* bank of the original of a copied block */
-    uint8_t meta;          /* table of its parameters in EXT META, from 1; 0 none */
-    bool compact;          /* its record is: no type, blocks, parameters */
-    uint8_t entry;         /* of the catalogue, when it is */
+    uint8_t staged; /* bit per block: shares the place of its copy, at block_at[]; the original is at home_at[] */
+    uint32_t home_at[6];
+    uint8_t meta;  /* table of its parameters in EXT META, from 1; 0 none */
+    bool compact;  /* its record is: no type, blocks, parameters */
+    uint8_t entry; /* of the catalogue, when it is */
 } g_node_t;
 
 typedef struct g_end {

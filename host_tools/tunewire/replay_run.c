@@ -37,7 +37,7 @@ struct tw_replay {
     driver_t *drivers; /* each IO */
     uint64_t ack_us;   /* the clock, while something is acknowledged */
     bool acking;
-    tw_replay_cursor_t main, times, inputs, outputs, acks, starts;
+    tw_replay_cursor_t main, times, inputs, outputs, acks, starts, answers;
     size_t limit; /* records before this are part of the block that runs */
     uint64_t tick;
     bool in_tick, failed;
@@ -85,6 +85,35 @@ static uint64_t now_us(void *ctx)
         return 0;
     }
     return tw_get_le64(rec.p);
+}
+
+/* In the order of the calls, also of scripts that ran between two blocks. */
+static bool recall(void *ctx, tw_answer_t *a)
+{
+    tw_replay_t *r = ctx;
+    tw_replay_record_t rec;
+    const size_t limit = r->limit;
+    r->limit = SIZE_MAX;
+    const bool there = next_of(r, &r->answers, TW_REC_ANSWER, &rec);
+    r->limit = limit;
+    if (!there || tw_get_le32(rec.p) != a->from || rec.n - 16 > a->bytes) {
+        (void)fail(r, TW_REPLAY_DIVERGED, r->limit, "a script asks for something else outside the graph than it did");
+        return false;
+    }
+    a->status = tw_get_le32(rec.p + 4);
+    a->result = (int64_t)tw_get_le64(rec.p + 8);
+    a->bytes = rec.n - 16;
+    if (a->bytes != 0) {
+        memcpy(a->data, rec.p + 16, a->bytes);
+    }
+    return true;
+}
+
+/* Images with privileged scripts are loaded; what the board told them is in the recording. */
+static tw_err_t board_low(void *ctx, uint32_t op, uint64_t address, int64_t *value)
+{
+    (void)ctx, (void)op, (void)address, (void)value;
+    return TW_E_UNSUPPORTED;
 }
 
 static uint32_t cycles(void *ctx)
@@ -315,7 +344,8 @@ static bool open_engine(tw_replay_t *r)
                             .write = board_write,
                             .accept = board_accept,
                             .io = board_io,
-                            .look = board_look};
+                            .look = board_look,
+                            .low = board_low};
     if (f->graph_bytes < 256 || f->graph_bytes > TW_REPLAY_GRAPH_MAX) {
         return fail(r, TW_REPLAY_REFUSED, TW_RH_GRAPH_BYTES, "a graph memory no device has");
     }
@@ -324,13 +354,15 @@ static bool open_engine(tw_replay_t *r)
                            .queue_bytes = QUEUE,
                            .timed_bytes = 1 << 20,
                            .reply_bytes = REPLIES,
-                           .graph_bytes = f->graph_bytes};
+                           .graph_bytes = f->graph_bytes,
+                           .recall = recall,
+                           .recall_ctx = r};
     const size_t need = (tw_engine_need(&cfg) + 63) & ~(size_t)63;
     r->mem = aligned_alloc(64, need);
     if (r->mem == NULL || tw_engine_init(&r->engine, &cfg, r->mem, need) != TW_OK) {
         return fail(r, TW_REPLAY_REFUSED, 0, "not enough memory for the graphs of this recording");
     }
-    r->main = r->times = r->inputs = r->outputs = r->acks = r->starts = tw_replay_begin(f);
+    r->main = r->times = r->inputs = r->outputs = r->acks = r->starts = r->answers = tw_replay_begin(f);
     return true;
 }
 
@@ -593,7 +625,7 @@ static bool all_used(tw_replay_t *r)
     tw_replay_record_t rec;
     return !next_of(r, &r->times, TW_REC_TIME, &rec) && !next_of(r, &r->inputs, TW_REC_INPUT, &rec) &&
            !next_of(r, &r->outputs, TW_REC_OUTPUT, &rec) && !next_of(r, &r->acks, TW_REC_ACK, &rec) &&
-           !next_of(r, &r->starts, TW_REC_START, &rec);
+           !next_of(r, &r->starts, TW_REC_START, &rec) && !next_of(r, &r->answers, TW_REC_ANSWER, &rec);
 }
 
 static bool block(tw_replay_t *r, const tw_replay_record_t *rec)
@@ -643,6 +675,7 @@ static bool record(tw_replay_t *r, const tw_replay_record_t *rec)
     case TW_REC_OUTPUT:
     case TW_REC_ACK:
     case TW_REC_START:
+    case TW_REC_ANSWER:
     case TW_REC_BLOCK_END:
     case TW_REC_OVERLOAD:
         return true; /* the other cursors' */

@@ -262,7 +262,7 @@ static void offer_arguments(tw_cli_t *cli, const line_t *l)
         offer_ios(cli, l);
     } else if (starts(args, "ARC")) {
         offer_arcs(cli, l);
-    } else if (starts(l->verb->name, "script") && starts(args, "N")) {
+    } else if (starts(l->verb->name, "script") && (starts(args, "N") || starts(args, "[N]"))) {
         offer_scripts(cli, l);
     } else if (starts(args, "[VERB]")) {
         offer_verbs(cli, l);

@@ -87,8 +87,14 @@ static void disturb(rig_t *r, unsigned block)
 /* Slot 1 is the last part of the engine's memory. */
 static uint8_t *other_slot(const rig_t *r)
 {
-    const tw_engine_cfg_t cfg = {&r->port, &r->board,        QUEUE, QUEUE, QUEUE, RIG_GRAPH_BYTES,
-                                 0,        RIG_SHADOW_BYTES, 0,     NULL};
+    const tw_engine_cfg_t cfg = {.port = &r->port,
+                                 .board = &r->board,
+                                 .queue_bytes = QUEUE,
+                                 .timed_bytes = QUEUE,
+                                 .reply_bytes = QUEUE,
+                                 .graph_bytes = RIG_GRAPH_BYTES,
+                                 .shadow_bytes = RIG_SHADOW_BYTES,
+                                 .trace_bytes = RIG_TRACE_BYTES};
     return (uint8_t *)r->mem + tw_engine_need(&cfg) - RIG_GRAPH_BYTES;
 }
 

@@ -91,8 +91,14 @@ void rig_board(rig_t *r)
 void rig_open(rig_t *r, uint32_t queue, uint32_t reply)
 {
     rig_board(r);
-    const tw_engine_cfg_t cfg = {&r->port, &r->board,        queue, queue, reply,          RIG_GRAPH_BYTES,
-                                 0,        RIG_SHADOW_BYTES, 0,     NULL,  RIG_TRACE_BYTES};
+    const tw_engine_cfg_t cfg = {.port = &r->port,
+                                 .board = &r->board,
+                                 .queue_bytes = queue,
+                                 .timed_bytes = queue,
+                                 .reply_bytes = reply,
+                                 .graph_bytes = RIG_GRAPH_BYTES,
+                                 .shadow_bytes = RIG_SHADOW_BYTES,
+                                 .trace_bytes = RIG_TRACE_BYTES};
     const size_t need = (tw_engine_need(&cfg) + 63) & ~(size_t)63;
     r->mem = aligned_alloc(64, need);
     REQUIRE(r->mem != NULL && tw_engine_init(&r->engine, &cfg, r->mem, need) == TW_OK);

@@ -69,12 +69,14 @@ uint32_t tw_ib_arc(tw_ib_t *b, uint32_t from, uint32_t from_port, uint32_t to, u
                    uint32_t producer_format, uint32_t consumer_format, uint32_t bytes)
 {
     uint8_t *p = grow(b, TW_SEC_ARCS, 4 * TW_ARC_WORDS);
-    tw_put_le32(p, BITS(producer_format, TW_A0_PRODUCER_FORMAT) | BITS(consumer_format, TW_A0_CONSUMER_FORMAT));
-    tw_put_le32(p + 4, b->fixed);
+    uint32_t *top = b->arc_bank != 0 ? &b->arc_bytes : &b->fixed;
+    tw_put_le32(p, BITS(producer_format, TW_A0_PRODUCER_FORMAT) | BITS(consumer_format, TW_A0_CONSUMER_FORMAT) |
+                       BITS(b->arc_bank, TW_A0_VID));
+    tw_put_le32(p + 4, *top);
     tw_put_le32(p + 8, bytes);
     tw_put_le32(p + 12, BITS(from, TW_A3_PRODUCER) | BITS(to, TW_A3_CONSUMER) | BITS(from_port, TW_A3_PRODUCER_PORT) |
                             BITS(to_port, TW_A3_CONSUMER_PORT));
-    b->fixed += tw_round_up(bytes, 8);
+    *top += tw_round_up(bytes, 8);
     return b->n_arcs++;
 }
 
@@ -320,14 +322,15 @@ static void put_header(const tw_ib_t *b, uint8_t *out, uint32_t total)
     }
     tw_put_le32(out + 4 * TW_W_COUNTS, BITS(b->n_nodes, TW_W12_NODES) | BITS(b->n_arcs, TW_W12_ARCS));
     tw_put_le32(out + 4 * TW_W_COUNTS2, BITS(b->n_formats, TW_W13_FORMATS) | BITS(b->n_ios, TW_W13_IOS) |
-                                            BITS(b->n_scripts, TW_W13_SCRIPTS) | BITS(1u, TW_W13_BANKS));
+                                            BITS(b->n_scripts, TW_W13_SCRIPTS) |
+                                            BITS(b->arc_bank != 0 ? 2u : 1u, TW_W13_BANKS));
 }
 
 uint32_t tw_ib_finish(const tw_ib_t *b, uint8_t *out, uint32_t cap)
 {
     uint32_t bytes[TW_SEC_COUNT], at[TW_SEC_COUNT], end = TW_IMG_HEADER_BYTES;
     memcpy(bytes, b->used, sizeof bytes);
-    bytes[TW_SEC_BANKS] = 4 * TW_BANK_WORDS;
+    bytes[TW_SEC_BANKS] = 4 * TW_BANK_WORDS * (b->arc_bank != 0 ? 2 : 1);
     bytes[TW_SEC_NODES] += 4 * b->n_nodes;
     bytes[TW_SEC_SCRIPTS] += b->code_bytes;
     bytes[TW_SEC_EXT] = b->symbol_bytes != 0 ? 8 + tw_round_up(b->symbol_bytes, 4) : 0;
@@ -349,6 +352,10 @@ uint32_t tw_ib_finish(const tw_ib_t *b, uint8_t *out, uint32_t cap)
     tw_put_le32(out + at[TW_SEC_BANKS], BITS(6u, TW_B0_ALIGN));
     tw_put_le32(out + at[TW_SEC_BANKS] + 4, tw_round_up(b->fixed + b->asked, 64));
     tw_put_le32(out + at[TW_SEC_BANKS] + 8, b->working);
+    if (b->arc_bank != 0) {
+        tw_put_le32(out + at[TW_SEC_BANKS] + 4 * TW_BANK_WORDS, BITS(6u, TW_B0_ALIGN) | BITS(b->arc_bank, TW_B0_VID));
+        tw_put_le32(out + at[TW_SEC_BANKS] + 4 * TW_BANK_WORDS + 4, b->arc_bytes);
+    }
     put_nodes(b, out, at[TW_SEC_NODES]);
     put_scripts(b, out, at[TW_SEC_SCRIPTS]);
     if (b->symbol_bytes != 0) {

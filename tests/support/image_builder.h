@@ -20,6 +20,7 @@ typedef struct tw_ib {
     bool apart;                           /* working blocks are not laid over one another */
     bool dynamic;                         /* nodes from now on ask for their memory at load */
     bool compact;                         /* and have records of two words and arcs */
+    uint32_t arc_bank, arc_bytes;         /* VID of a bank of their own for arcs, 0 none; bytes of it */
     uint32_t swap;                        /* TW_NB_IN_OUT or TW_NB_IN: nodes from now on run elsewhere */
     uint32_t asked;                       /* bytes they will find */
     uint32_t late[TW_IB_NODES_MAX * 6];   /* places of working blocks, moved behind the static ones */

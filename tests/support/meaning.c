@@ -35,9 +35,11 @@ static void say_node(g_text_t *to, const g_model_t *m, const g_node_t *n)
 {
     g_say(to, "node");
     say_slice(to, &n->type);
-    g_say(to, " %u %s: %u %u %u %u %u %u script %u own %u copied %u vids %u placed %u sized %u trace %d verbose %d",
+    g_say(to,
+          " %u %s: %u %u %u %u %u %u script %u own %u copied %u swapped %u at %u vids %u placed %u sized %u trace %d "
+          "verbose %d",
           n->inst, n->name, n->preset, n->proc, n->arch, n->rtos, n->verbose, n->trace, n->script, n->own_script,
-          n->copied, n->vid_given, n->placed, n->sized, n->trace_given, n->verbose_given);
+          n->copied, n->swapped, n->copy_placed, n->vid_given, n->placed, n->sized, n->trace_given, n->verbose_given);
     for (unsigned i = 0; i < 6; i++) {
         g_say(to, " [%u %u %u %u %u]", n->vid[i], n->e[i], n->copy_vid[i], n->block_at[i], n->block_bytes[i]);
     }

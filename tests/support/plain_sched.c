@@ -8,7 +8,7 @@ void plain_block(tw_graph_t *g, uint64_t tick)
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         g->hot[i].block_runs = 0;
     }
-    sched_debug_script(g, DBG_START);
+    sched_debug_script(g, DBG_START, NO_NODE);
     flow_ios_in(g);
     bool moved = true;
     while (moved) {
@@ -18,7 +18,7 @@ void plain_block(tw_graph_t *g, uint64_t tick)
             moved |= node_ready(g, h) && node_run(g, h) != 0;
         }
         moved |= flow_ios_out(g);
-        sched_debug_script(g, DBG_LOOP);
+        sched_debug_script(g, DBG_LOOP, NO_NODE);
     }
-    sched_debug_script(g, DBG_RETURN);
+    sched_debug_script(g, DBG_RETURN, NO_NODE);
 }

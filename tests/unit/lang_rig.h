@@ -74,14 +74,17 @@ static inline void say_node(say_t *s, const g_model_t *m, uint32_t i)
         i, (int)n->type.n, n->type.p, n->inst, m->scopes[n->scope].name, n->name, n->preset, n->proc, n->arch, n->rtos,
         n->verbose, n->trace, (int)n->script, (int)n->own_script);
     for (unsigned k = 0; k < 6; k++) {
-        if (n->e[k] != 0 || (n->vid_given >> k & 1u) != 0 || (n->placed >> k & 1u) != 0) {
+        if (n->e[k] != 0 || (n->vid_given >> k & 1u) != 0 || (n->copied >> k & 1u) != 0 || (n->placed >> k & 1u) != 0) {
             say(s, " block%u=E%u", k, n->e[k]);
         }
         if ((n->vid_given >> k & 1u) != 0) {
             say(s, "@%u", n->vid[k]);
         }
         if ((n->copied >> k & 1u) != 0) {
-            say(s, ">%u", n->copy_vid[k]);
+            say(s, "%s>%u", (n->swapped >> k & 1u) != 0 ? "<" : "", n->copy_vid[k]);
+        }
+        if ((n->copy_placed >> k & 1u) != 0) {
+            say(s, "+%u", n->copy_at[k]);
         }
         if ((n->placed >> k & 1u) != 0) {
             say(s, "+%u", n->block_at[k]);

@@ -38,6 +38,7 @@ static inline tw_server_cfg_t bench_cfg(void)
         .probe_bytes = 4096,
         .max_subs = 4,
         .max_probes = 2,
+        .trace_lines = 64,
         .capture_bytes = 4096,
         .txn_bytes = 1 << 16,
         .resume_ms = 1000,

@@ -581,7 +581,7 @@ static void ports_copies_and_buffers_of_a_platform_come_back(void **state)
     static char text[] =
         "format 0\n format_frame_length 64\n format_sampling_rate 8000\nstream_io 0\n stream_io_hwid 3\n"
         "stream_io 1\n stream_io_hwid 5\nnode mix 4\n_end_\n"
-        "node rom 2\n node_map_hwblock 1 7\n node_map_copy 1 1\n_end_\nnode mix 1\n_end_\n"
+        "node rom 2\n node_map_hwblock 1 7\n node_map_copy 1 1\n node_map_swap 0 1\n_end_\nnode mix 1\n_end_\n"
         "arc_input 0 mix 4 1 0\narc mix 4 0 0 mix 1 1 0\narc mix 4 3 0 mix 1 2 0\narc mix 1 0 0 rom 2 0 0\n"
         "arc_output 1 rom 2 1 0\n";
     const tw_platform_t computer = platform;
@@ -598,7 +598,9 @@ static void ports_copies_and_buffers_of_a_platform_come_back(void **state)
     comes_back("platform of its own", &out);
     assert_true(tw_decompile(out.image, out.bytes, &platform, 0, &back, d));
     expect_text("ports", back, "arc mix 0 3 0 mix 1 2 0\n");
-    expect_text("a copy", back, "    node_map_copy 1 1\n    node_map_at 1 7 ");
+    expect_text("a swap", back, "    node_map_swap 0 1 ");
+    expect_text("a copy", back, "    node_map_copy 1 1 ");
+    expect_text("its home", back, "    node_map_at 1 7 ");
     expect_text("a buffer", back, "    stream_io_map_at 0 ");
     free(back);
     free(d);

@@ -499,30 +499,6 @@ static void test_S0_L143_node_call_is_made_when_the_comparison_holds(void **stat
     rig_close(&rig);
 }
 
-/* Also docs/SCRIPT_ISA.md says so; what gets a body moves out of this list and of that sentence. */
-static void calls_without_a_body_answer_unsupported(void **state)
-{
-    (void)state;
-    static const uint16_t calls[] = {0, 4, 6, 10, 12, 13, 39};
-    tw_engine_reply_t x;
-    uint8_t data[64];
-    rig_chain_open(&ib);
-    for (size_t i = 0; i < TW_COUNT(calls); i++) {
-        (void)tw_ib_script(&ib, (uint16_t[]){(uint16_t)(0x0300u + calls[i]), 0xC000}, 2, 2, 1, 0);
-    }
-    start();
-    for (uint32_t i = 0; i < TW_COUNT(calls); i++) {
-        assert_int_equal(tw_engine_put_run(rig.engine, 5, i, NULL, 0, 0), TW_OK);
-        (void)tw_engine_publish(rig.engine);
-        ticks(1);
-        assert_true(rig_reply(&rig, 5, &x, data, sizeof data));
-        assert_int_equal(x.err, TW_OK);
-        assert_int_equal(tw_get_le64(data), -TW_E_UNSUPPORTED);
-        assert_int_equal(tw_get_le64(data + 48), 0);
-    }
-    rig_close(&rig);
-}
-
 static void debug_scripts_serve_the_fields_asked_for(void **state)
 {
     (void)state;
@@ -561,7 +537,6 @@ int main(void)
         cmocka_unit_test(test_S0_L133_script_holds_back_the_node_that_names_it),
         cmocka_unit_test(test_S0_L355_script_node_runs_beside_the_others),
         cmocka_unit_test(test_S0_L143_node_call_is_made_when_the_comparison_holds),
-        cmocka_unit_test(calls_without_a_body_answer_unsupported),
         cmocka_unit_test(debug_scripts_serve_the_fields_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,6 +103,15 @@ static void the_device_accepts_every_part_of_the_language(void **state)
         {"everything in one small part",
          "memory_mapping 1 100 0 65536\n" IO "node arm_stream_filter 0\n node_map_hwblock 0 100\n"
          " node_map_hwblock 1 100\n_end_\nnode arm_stream_filter 1\n_end_\n" CHAIN " arc_map_hwblock 100\n"},
+        {"swapped with one fast place", IO "node arm_stream_filter 0\n node_map_swap 0 5\n_end_\nnode "
+                                           "arm_stream_filter 1\n node_map_swap 0 5\n_end_\n" CHAIN},
+        {"swapped beside scratch of its own", IO "node arm_stream_filter 0\n node_map_swap 0 3\n node_map_hwblock 1 3\n"
+                                                 "_end_\nnode arm_stream_filter 1\n node_map_swap 0 3\n"
+                                                 " node_map_hwblock 1 3\n_end_\n" CHAIN},
+        {"swapped with a part of a bank, at a place of the text, with parameters",
+         "memory_mapping 1 100 32768 16384\n" IO "node arm_stream_filter 0\n node_map_swap 0 100\n_end_\n"
+         "node arm_stream_filter 1\n node_map_swap 0 1 65536\n node_parameters\n 2 u8; 0 1\n 1 i8; 0\n"
+         " 5 f32; 1 0 0 0 0\n _end_\n_end_\n" CHAIN},
         {"delay and jitter", IO "node arm_stream_filter 0\n_end_\nnode arm_stream_filter 1\n_end_\n" CHAIN
                                 " arc_delay 3\n arc_jitter_ctrl 1.1\n"},
         {"script node and its lock", IO "node arm_stream_filter 0\n_end_\nnode arm_stream_filter 1\n_end_\n"

@@ -324,7 +324,72 @@ static void S0_L325_copies_are_of_constants_and_in_both_banks(void **state)
     assert_false(compile_probe(&r, MEM(64), "node_map_copy 0 1\n", NULL));
     assert_non_null(strstr(rig_said(&r), "node_map_copy: probe.0 writes its block 0, and a copy would be lost"));
     rig_free(&r);
-    assert_false(compile_probe(&r, MEM(64), "node_map_swap 0 1\n", NULL));
+}
+
+/* Each has its home, and both run in one place. */
+static void S0_L326_swapped_blocks_of_a_thread_share_the_fast_place(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *why, *head, *a, *b;
+        bool share;
+    } rows[] = {
+        {"one thread", "", "node_map_swap 0 3\n", "node_map_swap 0 3\n", true},
+        {"two threads", "", "node_map_swap 0 3\nnode_map_rtos 1\n", "node_map_swap 0 3\nnode_map_rtos 2\n", false},
+        {"the place is the text's", "", "node_map_swap 0 3 512\n", "node_map_swap 0 3 512\n", true},
+        {"other places of the text", "", "node_map_swap 0 3 512\n", "node_map_swap 0 3 1024\n", false},
+        {"of many processors one", "allowed_processors 3\n", "node_map_swap 0 3\nnode_map_proc 2\n",
+         "node_map_swap 0 3\nnode_map_proc 2\n", true},
+    };
+    for (size_t i = 0; i < TW_COUNT(rows); i++) {
+        rig_t r;
+        if (!compile_pair(&r, rows[i].head, rows[i].a, rows[i].b, "")) {
+            fail_msg("%s: %s", rows[i].why, rig_said(&r));
+        }
+        const g_node_t *a = &r.m.nodes[0], *b = &r.m.nodes[1];
+        assert_int_equal(a->block_vid[0], 3);
+        assert_int_equal(a->block_home[0], 0);
+        assert_int_not_equal(a->home_at[0], b->home_at[0]);
+        if ((a->block_at[0] == b->block_at[0]) != rows[i].share) {
+            fail_msg("%s: %u and %u", rows[i].why, a->block_at[0], b->block_at[0]);
+        }
+        rig_free(&r);
+    }
+}
+
+static void S0_L326_what_cannot_be_swapped_is_refused_with_its_reason(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *mem, *tags, *said;
+    } rows[] = {
+        {MEM(64) "node_mem_retention 1\n", "node_map_swap 0 1\n", "node_map_swap: block 0 of probe.0 is scratch"},
+        {MEM(64), "node_map_swap 0 0\n", "node_map_swap: block 0 of probe.0 is in bank 0 already"},
+        {MEM(64), "node_map_swap 0 99\n", "the platform has no bank 99"},
+        {MEM(64), "node_map_swap 0 1 3\n", "copy of block 0 of probe.0: 3 is no multiple of 4, its alignment"},
+        {MEM(64), "node_map_swap 0 1 1000000\n", "are not inside bank 1"},
+    };
+    for (size_t i = 0; i < TW_COUNT(rows); i++) {
+        rig_t r;
+        assert_false(compile_probe(&r, rows[i].mem, rows[i].tags, NULL));
+        if (strstr(rig_said(&r), rows[i].said) == NULL) {
+            fail_msg("%s: %s", rows[i].said, rig_said(&r));
+        }
+        rig_free(&r);
+    }
+    rig_t r;
+    assert_false(compile_pair(&r, "allowed_processors 3\n", "node_map_swap 0 3\n", "", ""));
+    assert_non_null(strstr(rig_said(&r), "several processors may run gain32.0: bind it with node_map_proc"));
+    rig_free(&r);
+}
+
+static void what_is_kept_over_a_restart_may_be_swapped_from_there(void **state)
+{
+    (void)state;
+    rig_t r;
+    assert_true(compile_probe(&r, MEM(64) "node_mem_retention 2\n", "node_map_swap 0 1\n", NULL));
+    assert_int_equal(r.m.nodes[0].block_home[0], 10);
+    assert_int_equal(r.m.nodes[0].block_vid[0], 1);
     rig_free(&r);
 }
 
@@ -621,6 +686,9 @@ int main(void)
         cmocka_unit_test(S0_L450_a_delay_is_whole_frames_of_the_consumer),
         cmocka_unit_test(S0_L223_the_graphs_bank_has_arcs_and_state),
         cmocka_unit_test(S0_L325_copies_are_of_constants_and_in_both_banks),
+        cmocka_unit_test(S0_L326_swapped_blocks_of_a_thread_share_the_fast_place),
+        cmocka_unit_test(S0_L326_what_cannot_be_swapped_is_refused_with_its_reason),
+        cmocka_unit_test(what_is_kept_over_a_restart_may_be_swapped_from_there),
         cmocka_unit_test(a_full_bank_is_said_once_with_all_it_would_need),
         cmocka_unit_test(no_two_live_blocks_share_a_byte),
         cmocka_unit_test(an_order_that_is_right_is_kept),

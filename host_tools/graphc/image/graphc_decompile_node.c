@@ -195,13 +195,18 @@ static void blocks(dec_t *x, uint32_t node, const tw_img_node_parts_t *p)
     for (uint32_t m = 0; m < p->blocks; m++) {
         const uint32_t at = p->blocks_at + 4u * TW_NODE_BLOCK_WORDS * m, w = dec_word(x, at, 0);
         const uint32_t bytes = dec_word(x, at, 2), vid = tw_bits(w, TW_NB_VID);
-        const bool copied = tw_bits(w, TW_NB_SWAP) == 1;
-        if (copied) {
-            dec_put(x, "    node_map_copy %u %u\n", m, vid);
+        const uint32_t swap = tw_bits(w, TW_NB_SWAP);
+        if (swap != TW_NB_STAYS) {
+            dec_put(x, "    %s %u %u", swap == TW_NB_IN_OUT ? "node_map_swap" : "node_map_copy", m, vid);
+            if (tw_img_is_staged(w) && !plain(x)) {
+                dec_put(x, " %u", dec_word(x, at, 1));
+            }
+            dec_put(x, "\n");
         }
         if (!plain(x)) {
-            dec_put(x, "    node_map_at %u %u %u %u\n", m, copied ? tw_bits(w, TW_NB_HOME) : vid, dec_word(x, at, 1),
-                    bytes);
+            const uint32_t home = tw_img_is_staged(w) ? tw_img_home_at(x->img, p, m) : at + 4;
+            dec_put(x, "    node_map_at %u %u %u %u\n", m, swap != TW_NB_STAYS ? tw_bits(w, TW_NB_HOME) : vid,
+                    dec_word(x, home, 0), bytes);
             continue;
         }
         extra(x, node, p, m, bytes);

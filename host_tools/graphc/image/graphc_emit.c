@@ -146,11 +146,20 @@ static void node(g_out_t *o, const g_model_t *m, const g_node_t *n)
     for (unsigned i = 0; !n->compact && i < x->n_mem; i++) {
         const tw_node_mem_manifest_t *b = &x->mem[i];
         const bool copied = (n->copied >> i & 1u) != 0;
+        const uint32_t swap = (n->swapped >> i & 1u) != 0  ? TW_NB_IN_OUT
+                              : (n->staged >> i & 1u) != 0 ? TW_NB_IN
+                              : copied                     ? TW_NB_MOVED
+                                                           : TW_NB_STAYS;
         g_out_word(o, BITS(n->block_vid[i], TW_NB_VID) | BITS(b->speed, TW_NB_SPEED) | BITS(b->type, TW_NB_TYPE) |
-                          BITS(b->reloc, TW_NB_RELOC) | BITS(b->prog, TW_NB_PROG) | BITS((uint32_t)copied, TW_NB_SWAP) |
+                          BITS(b->reloc, TW_NB_RELOC) | BITS(b->prog, TW_NB_PROG) | BITS(swap, TW_NB_SWAP) |
                           BITS(copied ? n->block_home[i] : 0u, TW_NB_HOME));
         g_out_word(o, n->block_at[i]);
         g_out_word(o, n->block_bytes[i]);
+    }
+    for (unsigned i = 0; !n->compact && i < x->n_mem; i++) {
+        if ((n->staged >> i & 1u) != 0) {
+            g_out_word(o, n->home_at[i]);
+        }
     }
     if (n->has_params) {
         g_out_word(o, n->params_at);

@@ -288,12 +288,42 @@ static bool is_copied(const g_node_t *n, unsigned i)
     return (n->copied >> i & 1u) != 0;
 }
 
+static bool is_swapped(const g_node_t *n, unsigned i)
+{
+    return (n->swapped >> i & 1u) != 0;
+}
+
+static bool has_copy_place(const g_node_t *n, unsigned i)
+{
+    return (n->copy_placed >> i & 1u) != 0;
+}
+
+/* Does it share the place of its copy with others of its thread? A copy for whoever may run the node shares nothing,
+ * and one of a block the text placed has that block's offset. */
+static bool is_staged(const plan_t *p, const g_node_t *n, unsigned i)
+{
+    const bool planned = !is_placed(n, i) && thread_of(p->m, n) != MEM_ALONE;
+    return is_swapped(n, i) || (is_copied(n, i) && (has_copy_place(n, i) || planned));
+}
+
 static bool is_scratch(const plan_t *p, const g_node_t *n, unsigned i)
 {
     return n->manifest->mem[i].type == WORKING && thread_of(p->m, n) != MEM_ALONE;
 }
 
 /* ---- places of the text ------------------------------------------------------------------------ */
+
+static void place_copy(plan_t *p, g_node_t *n, unsigned i, mem_span_t span)
+{
+    const uint32_t align = n->manifest->mem[i].align;
+    mem_region_t *copy = mem_region(&p->mem, &n->pos, n->copy_vid[i]);
+    if (copy != NULL && check_private(p, n, i, copy->bank)) {
+        span.vid = n->copy_vid[i];
+        snprintf(span.what, sizeof span.what, "copy of block %u of %s", i, n->name);
+        (void)mem_place(&p->mem, &span, align > 4 ? align : 4);
+        n->block_vid[i] = copy->bank->vid;
+    }
+}
 
 static void place_node(plan_t *p, g_node_t *n)
 {
@@ -311,11 +341,25 @@ static void place_node(plan_t *p, g_node_t *n)
         snprintf(span.what, sizeof span.what, "block %u of %s", i, n->name);
         (void)mem_place(&p->mem, &span, x->align > 4 ? x->align : 4);
         n->block_vid[i] = n->block_home[i] = r->bank->vid;
-        mem_region_t *copy = is_copied(n, i) ? mem_region(&p->mem, &n->pos, n->copy_vid[i]) : NULL;
-        if (copy != NULL) {
-            span.vid = n->copy_vid[i];
-            (void)mem_place(&p->mem, &span, x->align > 4 ? x->align : 4);
-            n->block_vid[i] = copy->bank->vid;
+        n->home_at[i] = n->block_at[i];
+        if (is_copied(n, i) && !is_staged(p, n, i)) {
+            place_copy(p, n, i, span);
+        }
+    }
+}
+
+/* The place of a copy that the text gives: others of the thread may have it too. */
+static void place_staged(plan_t *p, g_node_t *n)
+{
+    for (unsigned i = 0; i < n->manifest->n_mem; i++) {
+        if (has_copy_place(n, i) && is_copied(n, i)) {
+            const mem_span_t span = {.pos = n->blocks_pos,
+                                     .at = n->copy_at[i],
+                                     .end = (uint64_t)n->copy_at[i] + n->block_bytes[i],
+                                     .vid = n->copy_vid[i],
+                                     .thread = thread_of(p->m, n)};
+            n->block_at[i] = n->copy_at[i];
+            place_copy(p, n, i, span);
         }
     }
 }
@@ -337,6 +381,9 @@ static void place_all(plan_t *p)
         if (m->nodes[i].placed != 0) {
             place_node(p, &m->nodes[i]);
         }
+        if (m->nodes[i].copy_placed != 0) {
+            place_staged(p, &m->nodes[i]);
+        }
     }
     for (uint32_t i = 0; i < m->n_ios; i++) {
         g_io_t *io = &m->ios[i];
@@ -356,14 +403,21 @@ static void place_all(plan_t *p)
 
 /* ---- blocks ---------------------------------------------------------------------------------------- */
 
+/* Does the compiler place it, or its copy, in a thread's scratch? */
+static bool in_scratch(const plan_t *p, const g_node_t *n, unsigned i)
+{
+    return is_staged(p, n, i) ? !has_copy_place(n, i) : !is_placed(n, i) && is_scratch(p, n, i);
+}
+
 /* Bytes of a region's scratch that the node's other blocks use already. */
 static uint64_t scratch_used(const plan_t *p, uint32_t node, const mem_region_t *r)
 {
     const g_node_t *n = &p->m->nodes[node];
     uint64_t used = 0;
     for (unsigned i = 0; i < n->manifest->n_mem; i++) {
-        const uint8_t of = p->mem.of_vid[p->vid[node][i]];
-        const bool there = n->block_bytes[i] > 0 && !is_placed(n, i) && is_scratch(p, n, i) && n->block_vid[i] != 255;
+        const bool staged = in_scratch(p, n, i) && is_staged(p, n, i);
+        const uint8_t of = p->mem.of_vid[staged ? n->copy_vid[i] : p->vid[node][i]];
+        const bool there = n->block_bytes[i] > 0 && in_scratch(p, n, i) && n->block_vid[i] != 255;
         if (there && of != 0 && &p->mem.regions[of - 1] == r) {
             const uint64_t end = (uint64_t)n->block_at[i] + n->block_bytes[i];
             used = end > used ? end : used;
@@ -398,6 +452,25 @@ static void put_copied(plan_t *p, g_node_t *n, unsigned i, mem_region_t *home)
     n->block_vid[i] = fast->bank->vid;
 }
 
+/* Where the block is brought to: among the scratch of its thread. */
+static void put_staged(plan_t *p, uint32_t node, unsigned i, const mem_region_t *home)
+{
+    g_node_t *n = &p->m->nodes[node];
+    mem_region_t *fast = mem_region(&p->mem, &n->blocks_pos, n->copy_vid[i]);
+    if (fast == NULL || !check_private(p, n, i, fast->bank) || thread_of(p->m, n) == MEM_ALONE) {
+        return; /* the last was said by check_swap() */
+    }
+    if (fast->bank == home->bank) {
+        g_error(p->m, &n->blocks_pos, "%s: block %u of %s is in bank %u already",
+                is_swapped(n, i) ? "node_map_swap" : "node_map_copy", i, n->name, home->bank->vid);
+        return;
+    }
+    uint64_t used = scratch_used(p, node, fast);
+    n->block_at[i] =
+        mem_working(fast, &n->pos, thread_of(p->m, n), &used, n->block_bytes[i], block_align(&n->manifest->mem[i]));
+    n->block_vid[i] = fast->bank->vid;
+}
+
 static void put_block(plan_t *p, uint32_t node, unsigned i, uint8_t vid)
 {
     g_node_t *n = &p->m->nodes[node];
@@ -408,6 +481,13 @@ static void put_block(plan_t *p, uint32_t node, unsigned i, uint8_t vid)
     }
     p->vid[node][i] = vid;
     n->block_home[i] = r->bank->vid;
+    if (is_staged(p, n, i)) {
+        n->home_at[i] = mem_fixed(r, &n->pos, n->block_bytes[i], align);
+        if (!has_copy_place(n, i)) {
+            put_staged(p, node, i, r);
+        }
+        return;
+    }
     if (is_copied(n, i)) {
         put_copied(p, n, i, r);
         return;
@@ -522,11 +602,24 @@ static void put_where_asked(plan_t *p, uint32_t node, unsigned i)
 
 /* ---- all blocks, IOs, arcs ------------------------------------------------------------------------------ */
 
+/* What is restored is one node's at a time, and worth it. */
+static void check_swap(g_model_t *m, const g_node_t *n, unsigned i)
+{
+    const uint32_t type = n->manifest->mem[i].type;
+    if (type != STATIC && type != KEPT) {
+        g_error(m, &n->blocks_pos, "node_map_swap: block %u of %s is scratch, which nobody restores", i, n->name);
+    } else if (thread_of(m, n) == MEM_ALONE) {
+        g_error(m, &n->blocks_pos, "node_map_swap: several processors may run %s: bind it with node_map_proc", n->name);
+    }
+}
+
 /* Constants may be copied: what a node writes would be lost, and scratch has nothing to copy. */
 static void check_copy(g_model_t *m, const g_node_t *n, unsigned i)
 {
     const bool constant = n->manifest->mem[i].prog != 0;
-    if (is_copied(n, i) && !constant) {
+    if (is_swapped(n, i)) {
+        check_swap(m, n, i);
+    } else if (is_copied(n, i) && !constant) {
         g_error(m, &n->blocks_pos, "node_map_copy: %s writes its block %u, and a copy would be lost", n->name, i);
         g_note(m, &(g_pos_t){n->manifest->file, 0, 0}, "only blocks with node_mem_dataOprog1 1 are constant");
     }
@@ -536,14 +629,18 @@ static void plan_plain(plan_t *p, uint32_t node)
 {
     g_node_t *n = &p->m->nodes[node];
     for (unsigned i = 0; i < n->manifest->n_mem; i++) {
-        if (!is_placed(n, i)) {
+        if ((!is_placed(n, i) || is_staged(p, n, i)) && !has_copy_place(n, i)) {
             n->block_vid[i] = 255; /* nowhere yet */
         }
     }
     for (unsigned i = 0; !n->compact && i < n->manifest->n_mem; i++) {
         check_copy(p->m, n, i);
-        if (!is_placed(n, i) && (!asks(n, i) || is_copied(n, i))) {
+        n->staged |= (uint8_t)(is_staged(p, n, i) << i);
+        const bool kept = n->manifest->mem[i].type == KEPT; /* where a bank is kept, if the text does not say */
+        if (!is_placed(n, i) && (!asks(n, i) || (is_copied(n, i) && !kept))) {
             put_block(p, node, i, n->vid[i]);
+        } else if (is_placed(n, i) && is_staged(p, n, i) && !has_copy_place(n, i)) {
+            put_staged(p, node, i, &p->mem.regions[p->mem.of_vid[n->block_home[i]] - 1]);
         }
     }
 }
@@ -559,7 +656,9 @@ static void plan_asked(plan_t *p)
             for (unsigned i = 0; i < n->manifest->n_mem; i++) {
                 const tw_node_mem_manifest_t *x = &n->manifest->mem[i];
                 const int when = x->type == KEPT ? 0 : x->prog != 0 ? 1 : x->speed == CRITICAL ? 2 : 3;
-                if (n->block_vid[i] == 255 && !n->compact && asks(n, i) && when == round) {
+                const bool nowhere =
+                    n->block_vid[i] == 255 || (has_copy_place(n, i) && !is_placed(n, i) && x->type == KEPT);
+                if (nowhere && !n->compact && asks(n, i) && when == round) {
                     put_where_asked(p, node, i);
                 }
             }
@@ -653,8 +752,8 @@ static void move_scratch(plan_t *p, uint32_t node)
 {
     g_node_t *n = &p->m->nodes[node];
     for (unsigned i = 0; i < n->manifest->n_mem; i++) {
-        const uint8_t of = p->mem.of_vid[p->vid[node][i]];
-        if (!is_placed(n, i) && !n->compact && is_scratch(p, n, i) && of != 0) {
+        const uint8_t of = p->mem.of_vid[is_staged(p, n, i) ? n->copy_vid[i] : p->vid[node][i]];
+        if (!n->compact && in_scratch(p, n, i) && of != 0) {
             n->block_at[i] += (uint32_t)p->mem.regions[of - 1].thread_base[thread_of(p->m, n)];
         }
     }

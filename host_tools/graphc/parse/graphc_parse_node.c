@@ -112,11 +112,10 @@ static void copy_block(g_node_t *n, uint32_t block, uint8_t vid)
     n->copied |= (uint8_t)(1u << block);
 }
 
-static bool refuse_swap(g_parser_t *p, const tw_tok_t *tok)
+static void swap_block(g_node_t *n, uint32_t block, uint8_t vid)
 {
-    return g_fail(p, tok,
-                  "swapped memory is refused: no device of this version restores a block after the run; place it "
-                  "with node_map_hwblock, or copy what is never written with node_map_copy");
+    copy_block(n, block, vid);
+    n->swapped |= (uint8_t)(1u << block);
 }
 
 /* Whole numbers of the rest of the line, as far as they go. */
@@ -146,15 +145,16 @@ static bool take_list_vid(g_parser_t *p, uint32_t block)
     if (v > 2254254 || v / 1000 % 1000 > 254 || v % 1000 > 254) {
         return g_fail(p, &tok, "neither a VID nor 1xxxyyy (swap) nor 2xxxyyy (copy from VID xxx to VID yyy)");
     }
-    if (v < 2000000 && !p->m->syntax_only) {
-        return refuse_swap(p, &tok);
-    }
     (void)tw_text_tok(p->t, &tok);
     if (!g_vid_here(p, &tok, (uint32_t)(v / 1000 % 1000), &home) || !g_vid_here(p, &tok, (uint32_t)(v % 1000), &fast)) {
         return false;
     }
     place_block(n, block, home);
-    copy_block(n, block, fast);
+    if (v < 2000000) {
+        swap_block(n, block, fast);
+    } else {
+        copy_block(n, block, fast);
+    }
     return true;
 }
 
@@ -196,25 +196,35 @@ bool g_read_map_hwblock(g_parser_t *p)
     return true;
 }
 
-bool g_read_map_copy(g_parser_t *p)
+/* Block, VID, and where in its bank, which is the compiler's to say unless the text does. */
+static bool take_copy(g_parser_t *p, void (*put)(g_node_t *n, uint32_t block, uint8_t vid))
 {
-    uint32_t block;
+    g_node_t *n = g_node_here(p);
+    uint32_t block, at;
     uint8_t vid;
     if (!g_take_block(p, &block) || !g_take_vid(p, "VID", &vid)) {
         return false;
     }
-    copy_block(g_node_here(p), block, vid);
+    put(n, block, vid);
+    if (!g_more_number(p)) {
+        return true;
+    }
+    if (!g_take_u32(p, "offset", 0, UINT32_MAX, &at)) {
+        return false;
+    }
+    n->copy_at[block] = at;
+    n->copy_placed |= (uint8_t)(1u << block);
     return true;
+}
+
+bool g_read_map_copy(g_parser_t *p)
+{
+    return take_copy(p, copy_block);
 }
 
 bool g_read_map_swap(g_parser_t *p)
 {
-    uint32_t block;
-    uint8_t vid;
-    if (p->m->syntax_only) { /* it can be printed all the same */
-        return g_take_block(p, &block) && g_take_vid(p, "VID", &vid);
-    }
-    return refuse_swap(p, NULL);
+    return take_copy(p, swap_block);
 }
 
 /* ---- where and how it runs ------------------------------------------------------------- */

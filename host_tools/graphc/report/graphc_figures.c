@@ -37,7 +37,8 @@ static void use_of_nodes(const g_model_t *m, uint8_t vid, g_use_t *u)
         for (unsigned k = 0; k < n->manifest->n_mem; k++) {
             const bool copied = (n->copied >> k & 1u) != 0;
             const bool shared = n->manifest->mem[k].type == 1 && n->block_at[k] >= u->used;
-            u->copies += copied && n->block_vid[k] == vid ? n->block_bytes[k] : 0;
+            const bool staged = (n->staged >> k & 1u) != 0; /* its copy is in a thread's scratch */
+            u->copies += copied && !staged && n->block_vid[k] == vid ? n->block_bytes[k] : 0;
             u->blocks += n->block_vid[k] == vid && !copied && !shared ? n->block_bytes[k] : 0;
             u->blocks += copied && n->block_home[k] == vid ? n->block_bytes[k] : 0;
         }

@@ -64,6 +64,30 @@ static void say_spills(g_text_t *t, const g_model_t *m)
     say_rest(t, m->n_spills, "blocks");
 }
 
+/* Times a second a node runs: once a frame of its first arc with a rate. */
+static double runs_of(const g_model_t *m, const g_node_t *n)
+{
+    double runs = 0;
+    for (uint32_t i = 0; i < (uint32_t)n->rx + n->tx && !(runs > 0); i++) {
+        const g_arc_t *a = &m->arcs[n->arcs[i]];
+        const g_format_t *f = &m->formats[i < n->rx ? a->to.format : a->from.format];
+        runs = f->samples != 0 ? f->rate / f->samples : 0;
+    }
+    return runs;
+}
+
+static void say_copy(g_text_t *t, const g_model_t *m, const g_node_t *n, unsigned k)
+{
+    const bool swapped = (n->swapped >> k & 1u) != 0, staged = (n->staged >> k & 1u) != 0;
+    g_say(t, "block %u of %s: %u bytes at %u of bank %u, %s bank %u", k, n->name, n->block_bytes[k],
+          staged ? n->home_at[k] : n->block_at[k], n->block_home[k], swapped ? "swapped with" : "copied to",
+          n->block_vid[k]);
+    if (staged) {
+        g_say(t, " at %u, %.0f bytes/s", n->block_at[k], (swapped ? 2 : 1) * runs_of(m, n) * n->block_bytes[k]);
+    }
+    g_say(t, "\n");
+}
+
 static void say_copies(g_text_t *t, const g_model_t *m)
 {
     bool first = true;
@@ -71,8 +95,8 @@ static void say_copies(g_text_t *t, const g_model_t *m)
         const g_node_t *n = &m->nodes[i];
         for (unsigned k = 0; k < n->manifest->n_mem; k++) {
             if ((n->copied >> k & 1u) != 0) {
-                g_say(t, "%sblock %u of %s: %u bytes at %u of bank %u, copied to bank %u\n", first ? "\ncopied\n" : "",
-                      k, n->name, n->block_bytes[k], n->block_at[k], n->block_home[k], n->block_vid[k]);
+                g_say(t, "%s", first ? "\ncopied\n" : "");
+                say_copy(t, m, n, k);
                 first = false;
             }
         }

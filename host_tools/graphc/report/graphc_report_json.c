@@ -114,7 +114,10 @@ static void blocks(g_text_t *t, const g_node_t *n)
         g_say(t, "%s{\"vid\":%u,\"at\":%u,\"bytes\":%u,\"type\":%u,\"speed\":%u,\"working\":%s", comma(k),
               n->block_vid[k], n->block_at[k], n->block_bytes[k], x->type, x->speed, x->type == 1 ? "true" : "false");
         if ((n->copied >> k & 1u) != 0) {
-            g_say(t, ",\"copied_from\":%u", n->block_home[k]);
+            g_say(t, ",\"%s\":%u", (n->swapped >> k & 1u) != 0 ? "swapped_from" : "copied_from", n->block_home[k]);
+        }
+        if ((n->staged >> k & 1u) != 0) {
+            g_say(t, ",\"home_at\":%u", n->home_at[k]);
         }
         g_say(t, "}");
     }
