@@ -1,6 +1,6 @@
 /* verb_docs_nodes.c - tunewire __params: parameters of all node types as rows for docs/NODES.md
  * (tools/gen_docs_nodes.py). */
-#include "engine/node/node.h"
+#include "engine/engine.h"
 #include "host_tools/tunewire/cli.h"
 
 static void say_value(FILE *out, double v)
