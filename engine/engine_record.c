@@ -180,6 +180,7 @@ void record_init(tw_engine_t *e)
     e->e.rec_board.flush = b->flush != NULL ? board_flush : NULL;
     e->e.rec_board.accept = NULL; /* the engine asks the board itself */
     e->e.rec_board.adopt = NULL;
+    e->e.rec_board.back = NULL;
 }
 
 /* ---- begin and end -------------------------------------------------------------------------- */

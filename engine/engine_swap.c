@@ -216,8 +216,18 @@ void swap_end_fade(tw_engine_t *e)
     }
 }
 
-/* Another graph is the current one from here on. */
-static void become(tw_engine_t *e, int slot, int kept)
+/* The board switches formats: to those accepted for the graph, or back to those it knows from before. */
+static void tell_board(const tw_engine_t *e, bool asked)
+{
+    const tw_board_t *b = e->cfg.board;
+    void (*const turn)(void *) = asked ? b->adopt : b->back;
+    if (turn != NULL) {
+        turn(b->ctx);
+    }
+}
+
+/* Another graph is the current one from here on: control said so (and had it accepted), or the engine goes back. */
+static void become(tw_engine_t *e, int slot, int kept, bool asked)
 {
     if (e->e.graph != NULL) {
         shadow_leave(e, e->e.graph);
@@ -236,9 +246,7 @@ static void become(tw_engine_t *e, int slot, int kept)
     if (e->e.graph != NULL) {
         e->e.graph->env.host = engine_host(e);
         e->e.graph->env.port = &e->e.rec_port; /* until now the control side's, who must not write to the recording */
-        if (e->cfg.board->adopt != NULL) {
-            e->cfg.board->adopt(e->cfg.board->ctx);
-        }
+        tell_board(e, asked);
     }
 }
 
@@ -262,7 +270,7 @@ static uint32_t swap(tw_engine_t *e, const cmd_t *c)
         fade_begin(&current(e)->side, &s->side, blocks, s->graph.period_s);
     }
     e->e.fading = blocks != 0;
-    become(e, (int)c->a, old != NULL ? 1 - (int)c->a : NO_SLOT);
+    become(e, (int)c->a, old != NULL ? 1 - (int)c->a : NO_SLOT, true);
     if (old != NULL && carry == TW_CARRY_PARAMS) {
         io_carry(e, old);
     }
@@ -291,14 +299,14 @@ static void refresh_kept(tw_engine_t *e, bool carry)
     }
 }
 
-/* @return blocks it takes */
-static uint32_t roll_back(tw_engine_t *e, uint32_t blocks, bool carry)
+/* Asked by control, or by itself because of a signal that went wrong. @return blocks it takes */
+static uint32_t roll_back(tw_engine_t *e, uint32_t blocks, bool asked)
 {
     const int to = e->e.kept, from = e->e.slot;
     slot_t *a = &e->slots[from], *b = &e->slots[to];
     record_back(e);
     swap_disarm(e);
-    refresh_kept(e, carry && blocks != 0);
+    refresh_kept(e, asked && blocks != 0);
     if (e->e.fading && blocks != 0) {
         fade_turn(&b->side, &a->side);
         blocks = b->side.blocks - b->side.done;
@@ -309,7 +317,7 @@ static uint32_t roll_back(tw_engine_t *e, uint32_t blocks, bool carry)
         blocks = 0;
     }
     e->e.fading = blocks != 0;
-    become(e, to, from);
+    become(e, to, from, asked);
     io_back(e, &a->graph);
     return blocks;
 }
@@ -327,7 +335,7 @@ static void unload(tw_engine_t *e)
     stop_fade(e);
     swap_disarm(e);
     (void)tw_engine_save_state(e);
-    become(e, NO_SLOT, NO_SLOT);
+    become(e, NO_SLOT, NO_SLOT, true);
     tw_gauge_set(&e->state, TW_GRAPH_EMPTY);
 }
 

@@ -131,6 +131,12 @@ typedef struct tw_board {
      */
     void (*adopt)(void *ctx);
     /**
+     * Engine thread, at the boundary where the engine goes back by itself to the graph before the one adopted last:
+     * its formats count again, and those of the one that leaves are those before. Nobody was asked, so nothing was
+     * accepted for it. NULL = nothing to switch.
+     */
+    void (*back)(void *ctx);
+    /**
      * Engine thread: a command to the driver of IO `hwid`; to rows without `acks` only SET, when settings change.
      * NULL = no such rows, and no settings at run time.
      * @return START: the transfer is possible (false: asked again, less and less often); SET: the settings are taken

@@ -44,7 +44,18 @@ static void adopt(void *ctx)
     tw_board_linux_t *b = ctx;
     b->adopts = true;
     for (uint32_t i = 0; i < b->n; i++) {
+        b->ios[i].before = b->ios[i].current;
         b->ios[i].current = atomic_load_explicit(&b->ios[i].wanted, memory_order_acquire);
+    }
+}
+
+static void back(void *ctx)
+{
+    tw_board_linux_t *b = ctx;
+    for (uint32_t i = 0; i < b->n; i++) {
+        const uint64_t left = b->ios[i].current;
+        b->ios[i].current = b->ios[i].before;
+        b->ios[i].before = left;
     }
 }
 
@@ -395,7 +406,8 @@ static tw_board_linux_t *make_board(const tw_board_linux_cfg_t *cfg)
                             .accept = board_accept,
                             .settings = board_settings,
                             .io = board_io,
-                            .adopt = adopt};
+                            .adopt = adopt,
+                            .back = back};
     describe_banks(b);
     return b;
 }

@@ -38,7 +38,7 @@ typedef struct io {
     _Atomic bool level;      /* gpio input */
 
     /* engine thread writes */
-    uint64_t current;         /* format of the graph that runs */
+    uint64_t current, before; /* formats of the graph that runs, and of the one before */
     _Atomic uint64_t samples; /* passed, of one channel: an input's position */
     _Atomic uint64_t dropped; /* frames lost to a full ring */
     bool last_level;          /* gpio output */

@@ -455,6 +455,12 @@ static void an_accepted_graph_that_does_not_run_changes_nothing_for_the_running_
     board->adopt(board->ctx);
     assert_int_equal(read_io(b, IN, f, 8), 8);
     assert_true(tw_get_f32(f) == (float)tw_board_linux_ramp(2, 0) / 2147483648.0f);
+    board->back(board->ctx); /* to the one before, and it again */
+    assert_int_equal(read_io(b, IN, f, 8), 8);
+    assert_int_equal((int16_t)tw_get_le16(f), (tw_board_linux_ramp(4, 0) + 0x8000) >> 16);
+    board->back(board->ctx);
+    assert_int_equal(read_io(b, IN, f, 8), 8);
+    assert_true(tw_get_f32(f) == (float)tw_board_linux_ramp(6, 0) / 2147483648.0f);
     assert_int_equal(read_io(b, IN, f, 4), 0); /* a frame nobody announced */
     assert_int_equal(read_io(b, 99, f, 8), 0);
     assert_int_equal(write_io(b, IN, 0, f, 8), 0); /* an input takes nothing */

@@ -437,6 +437,106 @@ static void overload_takes_an_unconfirmed_swap_back(void **state)
     rig_close(&rig);
 }
 
+/* A board that moves frames of the format it knows, and no others: what was accepted last, what counts, and before. */
+static struct {
+    uint32_t wanted, current, before; /* channels */
+    uint32_t refused;                 /* frames of another format */
+} formats;
+
+static tw_err_t take_format(void *ctx, uint32_t hwid, uint32_t raw, uint32_t channels, float rate_hz,
+                            uint32_t frame_bytes, const uint32_t settings[3])
+{
+    (void)ctx, (void)hwid, (void)raw, (void)rate_hz, (void)frame_bytes, (void)settings;
+    formats.wanted = channels;
+    return TW_OK;
+}
+
+static void adopt_formats(void *ctx)
+{
+    (void)ctx;
+    formats.before = formats.current;
+    formats.current = formats.wanted;
+}
+
+static void formats_before(void *ctx)
+{
+    (void)ctx;
+    const uint32_t left = formats.current;
+    formats.current = formats.before;
+    formats.before = left;
+}
+
+static bool known(uint32_t bytes)
+{
+    const bool ours = bytes == SAMPLES * sample_bytes() * formats.current;
+    sound.channels = formats.current;
+    formats.refused += !ours;
+    return ours;
+}
+
+static uint32_t play_known(void *ctx, uint32_t hwid, uint64_t tick, void *dst, uint32_t bytes)
+{
+    return known(bytes) ? play(ctx, hwid, tick, dst, bytes) : 0;
+}
+
+static uint32_t hear_known(void *ctx, uint32_t hwid, uint64_t tick, const void *src, uint32_t bytes)
+{
+    return known(bytes) ? hear(ctx, hwid, tick, src, bytes) : 0;
+}
+
+static void swap_channels(uint32_t channels, bool confirm)
+{
+    sound.channels = channels;
+    prime(img[1], build(img[1], -6, 0, true));
+    swap_to(&(tw_swap_t){.start = true, .confirm = confirm});
+}
+
+static void whoever_goes_back_the_board_moves_the_formats_of_the_graph_that_runs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *why;
+        bool nan, overload;
+    } rows[] = {{"asked", false, false}, {"NaN", true, false}, {"overload", false, true}};
+    for (size_t i = 0; i < TW_COUNT(rows); i++) {
+        open_sound(TW_RAW_FP32, 2);
+        memset(&formats, 0, sizeof formats);
+        rig.board.accept = take_format;
+        rig.board.adopt = adopt_formats;
+        rig.board.back = formats_before;
+        rig.board.read = play_known;
+        rig.board.write = hear_known;
+        rig.port.cycles = slow_cycles;
+        rig_load(&rig, img[0], build(img[0], 0, 0, true));
+        run(4);
+        swap_channels(1, rows[i].nan || rows[i].overload);
+        run(4);
+        assert_int_equal(formats.current, 1);
+        sound.poison = rows[i].nan;
+        sound.block_cycles = rows[i].overload ? 100000 : 0; /* a block is 1 ms of 100 cycles/us */
+        if (!rows[i].nan && !rows[i].overload) {
+            assert_int_equal(roll_back(0), TW_OK);
+        }
+        run(rows[i].overload ? 8 : 1);
+        sound.poison = false;
+        sound.block_cycles = 0;
+        const uint32_t heard = sound.n;
+        run(10);
+        if (formats.current != 2 || sound.n != heard + 10 * SAMPLES || formats.refused != 0) {
+            fail_msg("%s: %u channels, %u of %d instants, %u refused", rows[i].why, (unsigned)formats.current,
+                     (unsigned)(sound.n - heard), 10 * SAMPLES, (unsigned)formats.refused);
+        }
+        assert_int_equal(roll_back(0), TW_OK); /* and forward again, to what was left */
+        run(4);
+        assert_int_equal(formats.current, 1);
+        swap_channels(2, false); /* what was left plays no part in what comes */
+        run(4);
+        assert_int_equal(formats.current, 2);
+        assert_int_equal(formats.refused, 0);
+        rig_close(&rig);
+    }
+}
+
 static void armed_values_go_back_at_one_boundary(void **state)
 {
     (void)state;
@@ -621,6 +721,7 @@ int main(void)
         cmocka_unit_test(graphs_that_cannot_fade_are_told_apart),
         cmocka_unit_test(nan_takes_an_unconfirmed_swap_back),
         cmocka_unit_test(overload_takes_an_unconfirmed_swap_back),
+        cmocka_unit_test(whoever_goes_back_the_board_moves_the_formats_of_the_graph_that_runs),
         cmocka_unit_test(armed_values_go_back_at_one_boundary),
         cmocka_unit_test(a_stop_leaves_no_gap_in_the_ticks),
     };
