@@ -185,10 +185,15 @@ static uint32_t deliver(fade_side_t *s, fade_io_t *io, uint64_t tick, const uint
     return real_write(s, io->hwid, tick, s->mixed, io->frame);
 }
 
+static void drop(fade_io_t *io, uint32_t frames)
+{
+    io->fill -= frames;
+    memmove(io->buf, io->buf + (size_t)frames * io->frame, (size_t)io->fill * io->frame);
+}
+
 static void drop_first(fade_io_t *io)
 {
-    io->fill--;
-    memmove(io->buf, io->buf + io->frame, (size_t)io->fill * io->frame);
+    drop(io, 1);
 }
 
 /* Frames wait for their counterpart. Until the new graph has delivered anything, they pass. */
@@ -244,10 +249,70 @@ static uint32_t side_write(void *ctx, uint32_t hwid, uint64_t tick, const void *
     return real_write(s, hwid, tick, src, bytes);
 }
 
+/* ---- IOs that drivers move ---------------------------------------------------------------------- */
+
+/* Such an IO of both graphs while they fade, else NULL. */
+static fade_io_t *driven_of(const fade_side_t *s, uint32_t hwid)
+{
+    for (uint32_t i = 0; s->role != FADE_ALONE && i < s->n; i++) {
+        if (s->ios[i].hwid == hwid && s->ios[i].driven && s->ios[i].peer != NULL) {
+            return &s->ios[i];
+        }
+    }
+    return NULL;
+}
+
+static bool real_io(const fade_side_t *s, uint32_t hwid, tw_io_command_t command, const void *data, uint32_t bytes)
+{
+    return s->real->io(s->real->ctx, hwid, command, data, bytes);
+}
+
+/* A transfer waits to be mixed. It is acknowledged when its frames are, so there is never more than one. */
+static bool keep_frames(fade_io_t *io, const void *data, uint32_t bytes)
+{
+    const uint32_t n = bytes / io->frame;
+    if (bytes % io->frame != 0 || n > io->cap - io->fill) {
+        return false;
+    }
+    memcpy(io->buf + (size_t)io->fill * io->frame, data, bytes);
+    io->fill += n;
+    return true;
+}
+
+static bool old_io(fade_side_t *s, fade_io_t *io, tw_io_command_t command, const void *data, uint32_t bytes)
+{
+    if (command == TW_IO_STOP) { /* by a script, or because the driver has changed hands */
+        io->fill = io->flight = 0;
+        io->asked = false;
+    } else if (io->peer->taken) {
+        return false;
+    } else if (command == TW_IO_START && io->tx) {
+        return keep_frames(io, data, bytes);
+    } else if (command == TW_IO_START && s->closing && io->servant) {
+        return false;
+    }
+    const bool ok = real_io(s, io->hwid, command, data, bytes);
+    io->asked = command == TW_IO_START ? ok : io->asked;
+    return ok;
+}
+
+static bool new_io(fade_side_t *s, fade_io_t *io, tw_io_command_t command, const void *data, uint32_t bytes)
+{
+    if (io->taken) {
+        return real_io(s, io->hwid, command, data, bytes);
+    }
+    io->fill = command == TW_IO_STOP ? 0 : io->fill;
+    return command == TW_IO_START && io->tx ? keep_frames(io, data, bytes) : true;
+}
+
 static bool side_io(void *ctx, uint32_t hwid, tw_io_command_t command, const void *data, uint32_t bytes)
 {
-    const fade_side_t *s = ctx;
-    return s->real->io(s->real->ctx, hwid, command, data, bytes);
+    fade_side_t *s = ctx;
+    fade_io_t *io = driven_of(s, hwid);
+    if (io == NULL) {
+        return real_io(s, hwid, command, data, bytes);
+    }
+    return s->role == FADE_OLD ? old_io(s, io, command, data, bytes) : new_io(s, io, command, data, bytes);
 }
 
 static void side_flush(void *ctx, const void *at, uint32_t bytes, bool wrote)
@@ -259,13 +324,35 @@ static void side_flush(void *ctx, const void *at, uint32_t bytes, bool wrote)
 static void side_look(void *ctx, uint32_t hwid, uint32_t look)
 {
     const fade_side_t *s = ctx;
-    s->real->look(s->real->ctx, hwid, look);
+    const fade_io_t *io = driven_of(s, hwid);
+    if (io == NULL || (s->role == FADE_NEW ? io->taken : !io->peer->taken)) {
+        s->real->look(s->real->ctx, hwid, look);
+    }
+}
+
+/* The old graph found an acknowledgement: the new one finds the same, as far as it has a part in it. */
+static void pass_on(fade_io_t *io, const fade_side_t *now, const tw_io_heard_t *ack)
+{
+    const bool concerns = !io->tx || io->both;
+    io->flight -= tw_min_u32(ack->bytes, io->flight);
+    io->both = io->both && io->flight != 0;
+    io->asked = false;
+    io->peer->unmatched = ack->bytes != 0 ? 0 : io->peer->unmatched;
+    if (concerns) {
+        tw_graph_io_hear(now->graph, (uint32_t)(io->peer - now->ios), ack);
+    }
 }
 
 static void side_heard(void *ctx, uint32_t hwid, const tw_io_heard_t *ack)
 {
     const fade_side_t *s = ctx;
-    s->real->heard(s->real->ctx, hwid, ack);
+    fade_io_t *io = s->role == FADE_OLD ? driven_of(s, hwid) : NULL;
+    if (s->real->heard != NULL) {
+        s->real->heard(s->real->ctx, hwid, ack);
+    }
+    if (io != NULL) {
+        pass_on(io, s->other, ack);
+    }
 }
 
 void fade_init(fade_side_t *s, const tw_board_t *real)
@@ -275,7 +362,7 @@ void fade_init(fade_side_t *s, const tw_board_t *real)
     s->board.io = real->io != NULL ? side_io : NULL;
     s->board.flush = real->flush != NULL ? side_flush : NULL;
     s->board.look = real->look != NULL ? side_look : NULL;
-    s->board.heard = real->heard != NULL ? side_heard : NULL;
+    s->board.heard = side_heard;
     s->board.read = side_read;
     s->board.write = side_write;
 }
@@ -287,21 +374,29 @@ static const tw_format_t *format_of(const tw_graph_t *g, uint32_t i)
     return &g->formats[tw_graph_arc_format(g, g->ios[i].arc_index, g->ios[i].tx)];
 }
 
-static uint32_t frames_kept(const tw_graph_io_t *io)
+/* The longest transfer START may bring. */
+static uint32_t transfer_frames(const tw_graph_io_t *io)
 {
-    return io->tx ? FIFO_BLOCKS * (io->arc->size / io->frame) + 1 : 1;
+    return (io->driver->buffer != NULL ? io->driver->bytes : io->arc->size) / io->frame;
 }
 
-void fade_prepare(fade_side_t *s, const tw_graph_t *g, tw_arena_t *arena)
+static uint32_t frames_kept(const tw_graph_io_t *io)
+{
+    return !io->tx ? 1 : io->driver != NULL ? transfer_frames(io) : FIFO_BLOCKS * (io->arc->size / io->frame) + 1;
+}
+
+void fade_prepare(fade_side_t *s, tw_graph_t *g, tw_arena_t *arena)
 {
     const size_t mark = arena->used;
+    s->graph = g;
     size_t largest = 0, all = g->n_ios * sizeof *s->ios;
     s->n = g->n_ios;
     s->ios = tw_arena_take(arena, g->n_ios * sizeof *s->ios, _Alignof(fade_io_t));
     bool ok = s->ios != NULL;
     for (uint32_t i = 0; i < g->n_ios; i++) {
         const tw_graph_io_t *io = &g->ios[i];
-        const size_t bytes = (size_t)frames_kept(io) * io->frame;
+        const bool sends = io->tx && io->driver != NULL;
+        const size_t bytes = (size_t)frames_kept(io) * io->frame * (sends ? 2 : 1);
         uint8_t *buf = ok ? tw_arena_take(arena, bytes, 8) : NULL;
         ok = ok && buf != NULL;
         all += bytes + 8;
@@ -312,6 +407,9 @@ void fade_prepare(fade_side_t *s, const tw_graph_t *g, tw_arena_t *arena)
                                     .frame = io->frame,
                                     .tx = io->tx,
                                     .mixes = mixable(format_of(g, i)),
+                                    .driven = io->driver != NULL,
+                                    .servant = io->driver != NULL && io->driver->servant,
+                                    .sent = sends ? buf + bytes / 2 : NULL,
                                     .buf = buf,
                                     .cap = frames_kept(io)};
         }
@@ -322,6 +420,17 @@ void fade_prepare(fade_side_t *s, const tw_graph_t *g, tw_arena_t *arena)
         s->ios = NULL;
         arena->used = mark;
     }
+}
+
+/* One transfer a block is all a fade sends. */
+static bool driver_fits(const tw_graph_io_t *a, const tw_graph_io_t *b)
+{
+    const bool driven = a->driver != NULL && b->driver != NULL;
+    if (!driven || a->driver->servant != b->driver->servant) {
+        return !driven && a->driver == b->driver;
+    }
+    const uint64_t room = tw_min_u32(transfer_frames(a), transfer_frames(b));
+    return !a->tx || (room != 0 && (!b->rated || b->step <= room * b->period));
 }
 
 tw_err_t fade_check(const fade_side_t *old, const tw_graph_t *og, const fade_side_t *now, const tw_graph_t *ng,
@@ -338,8 +447,7 @@ tw_err_t fade_check(const fade_side_t *old, const tw_graph_t *og, const fade_sid
     }
     for (uint32_t i = 0; i < now->n; i++) {
         const fade_io_t *io = &now->ios[i], *was = io_of(old, io->hwid, io->tx);
-        const bool driven = was != NULL && (og->ios[was - old->ios].driver != NULL || ng->ios[i].driver != NULL);
-        if (driven) { /* its driver serves one graph at a time */
+        if (was != NULL && !driver_fits(&og->ios[was - old->ios], &ng->ios[i])) {
             *fault = (tw_fault_t){.err = TW_E_FADE_DRIVER, .at = io->hwid};
             return TW_E_FADE_DRIVER;
         }
@@ -355,9 +463,26 @@ tw_err_t fade_check(const fade_side_t *old, const tw_graph_t *og, const fade_sid
 
 /* ---- the fade ---------------------------------------------------------------------------------------- */
 
-static void ready_side(fade_side_t *s, const fade_side_t *other, fade_role_t role, uint32_t blocks, double period_s)
+/* A graph or a driver that does not do all it should must not keep the old graph alive. */
+enum { PATIENCE = 16 };
+
+/* What the old graph has under way when the fade begins is its own. */
+static void ready_driver(fade_io_t *io, const tw_graph_io_t *of, fade_role_t role)
+{
+    const tw_graph_driver_t *d = of->driver;
+    const uint64_t frame = of->rated && of->step != 0 ? of->period / of->step + 1 : 1; /* [blocks] */
+    io->patience = PATIENCE + (uint32_t)(frame < 1024 ? io->cap * frame : 1024);
+    io->flight = role == FADE_OLD && io->tx ? d->flight : 0;
+    io->asked = role == FADE_OLD && !io->tx && d->ongoing;
+    io->both = io->begun = io->taken = false;
+    io->unmatched = 0;
+}
+
+static void ready_side(fade_side_t *s, fade_side_t *other, fade_role_t role, uint32_t blocks, double period_s)
 {
     s->role = role;
+    s->other = other;
+    s->closing = false;
     s->done = 0;
     s->blocks = blocks;
     for (uint32_t i = 0; i < s->n; i++) {
@@ -367,6 +492,9 @@ static void ready_side(fade_side_t *s, const fade_side_t *other, fade_role_t rol
         io->at = 0;
         io->fresh = false;
         io->length = (uint64_t)(period_s * blocks * (double)io->fmt->rate_hz + 0.5);
+        if (io->driven) {
+            ready_driver(io, &s->graph->ios[i], role);
+        }
     }
 }
 
@@ -400,7 +528,7 @@ static void pass_old(fade_side_t *old, uint64_t tick)
 {
     for (uint32_t i = 0; i < old->n; i++) {
         fade_io_t *io = &old->ios[i];
-        while (io->tx && io->fill != 0 && io->peer->at == 0) {
+        while (io->tx && !io->driven && io->fill != 0 && io->peer->at == 0) {
             (void)real_write(old, io->hwid, tick, io->buf, io->frame);
             drop_first(io);
         }
@@ -411,28 +539,144 @@ static bool all_faded(const fade_side_t *now)
 {
     for (uint32_t i = 0; i < now->n; i++) {
         const fade_io_t *io = &now->ios[i];
-        if (io->tx && fades(io) && io->at < io->length) {
+        if (io->tx && fades(io) && io->at < io->length && (!io->driven || io->peer != NULL)) {
             return false;
         }
     }
     return true;
 }
 
-/* A graph that does not deliver all it should must not keep the other one alive. */
-enum { PATIENCE = 16 };
+/* ---- drivers: one transfer a block, then they change hands -------------------------------------------- */
+
+static void blend(const fade_side_t *now, fade_io_t *io, const uint8_t *old, const uint8_t *frame, uint8_t *to)
+{
+    const ramp_t r = {io->at, io->length};
+    if (!fades(io)) {
+        memcpy(to, second_half(now) ? frame : old, io->frame);
+    } else if (io->at >= io->length) {
+        memcpy(to, frame, io->frame);
+    } else {
+        mix(io->fmt, old, frame, to, &r);
+        io->at += instants(io->fmt);
+    }
+}
+
+/* What both have; until the new graph has any, what the old one has. A transfer that is refused is tried again. */
+static void send(fade_side_t *old, const fade_side_t *now, fade_io_t *io)
+{
+    fade_io_t *was = io->peer;
+    const uint64_t at = io->at;
+    const uint32_t pairs = tw_min_u32(was->fill, io->fill), n = pairs != 0 || io->begun ? pairs : was->fill;
+    if (was->flight != 0) {
+        io->unmatched += io->fill != 0;
+        return;
+    }
+    io->unmatched = n == 0 && was->fill + io->fill != 0 ? io->unmatched + 1 : 0;
+    if (n == 0) {
+        return;
+    }
+    memcpy(was->sent, was->buf, (size_t)n * was->frame);
+    for (uint32_t i = 0; i < pairs; i++) {
+        const size_t place = (size_t)i * io->frame;
+        blend(now, io, was->buf + place, io->buf + place, was->sent + place);
+    }
+    was->flight = n * was->frame;
+    was->both = pairs != 0;
+    if (!real_io(old, was->hwid, TW_IO_START, was->sent, was->flight)) {
+        was->flight = 0;
+        was->both = false;
+        io->at = at;
+        return;
+    }
+    io->begun = io->begun || pairs != 0;
+    drop(was, n);
+    drop(io, pairs);
+}
+
+/* The new graph's from here on. What it wants to send is sent as it is. @return there is nothing left to do */
+static bool hand_over(fade_side_t *old, fade_side_t *now, fade_io_t *io)
+{
+    const fade_io_t *was = io->peer;
+    const uint32_t mine = (uint32_t)(io - now->ios), theirs = (uint32_t)(was - old->ios);
+    if (!io->taken) {
+        if (was->flight != 0 || (was->servant && was->asked)) {
+            return false;
+        }
+        if (!io->tx) {
+            tw_graph_io_look(old->graph, theirs);
+        }
+        io->taken = true;
+        (void)tw_graph_io_take(now->graph, mine, old->graph, theirs);
+    }
+    if (io->fill != 0 && real_io(now, io->hwid, TW_IO_START, io->buf, io->fill * io->frame)) {
+        io->fill = 0;
+    }
+    return io->fill == 0;
+}
+
+static bool serve_drivers(fade_side_t *old, fade_side_t *now)
+{
+    bool done = true;
+    for (uint32_t i = 0; i < now->n; i++) {
+        fade_io_t *io = &now->ios[i];
+        if (io->driven && io->peer != NULL) {
+            if (!now->closing && io->tx) {
+                send(old, now, io);
+            }
+            done = now->closing && hand_over(old, now, io) && done;
+        }
+    }
+    return done;
+}
+
+static bool one_gives_nothing(const fade_side_t *now)
+{
+    bool nothing = false;
+    for (uint32_t i = 0; i < now->n; i++) {
+        nothing = nothing || now->ios[i].unmatched > now->ios[i].patience;
+    }
+    return nothing;
+}
+
+bool fade_driven(const fade_side_t *now)
+{
+    bool driven = false;
+    for (uint32_t i = 0; i < now->n; i++) {
+        driven = driven || (now->ios[i].driven && now->ios[i].peer != NULL);
+    }
+    return driven;
+}
 
 bool fade_block_done(fade_side_t *old, fade_side_t *now, uint64_t tick)
 {
     pass_old(old, tick);
     old->done = ++now->done;
-    const bool over = now->done >= now->blocks && (all_faded(now) || now->done >= 2 * now->blocks + PATIENCE);
-    if (over) {
+    const bool late = now->done >= 2 * now->blocks + PATIENCE || one_gives_nothing(now);
+    const bool over = now->done >= now->blocks && (all_faded(now) || late);
+    const bool drivers = serve_drivers(old, now) || !fade_driven(now);
+    now->closing = old->closing = over;
+    const bool end = (over && drivers) || (fade_driven(now) && now->done >= 2 * now->blocks + 2 * PATIENCE) ||
+                     one_gives_nothing(now);
+    if (end) {
         fade_end(old, now);
     }
-    return !over;
+    return !end;
+}
+
+/* Drivers the new graph does not have yet it opens in its next block. */
+static void close_guests(fade_side_t *s)
+{
+    for (uint32_t i = 0; s->role == FADE_NEW && i < s->n; i++) {
+        const fade_io_t *io = &s->ios[i];
+        if (io->driven && io->peer != NULL && (!io->taken || io->fill != 0)) {
+            tw_graph_io_close(s->graph, i);
+        }
+    }
 }
 
 void fade_end(fade_side_t *a, fade_side_t *b)
 {
+    close_guests(a);
+    close_guests(b);
     a->role = b->role = FADE_ALONE;
 }

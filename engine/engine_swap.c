@@ -307,6 +307,7 @@ static uint32_t roll_back(tw_engine_t *e, uint32_t blocks, bool asked)
     record_back(e);
     swap_disarm(e);
     refresh_kept(e, asked && blocks != 0);
+    blocks = e->e.fading && fade_driven(&a->side) ? 0 : blocks; /* its drivers go back at once */
     if (e->e.fading && blocks != 0) {
         fade_turn(&b->side, &a->side);
         blocks = b->side.blocks - b->side.done;

@@ -192,6 +192,7 @@ typedef struct tw_graph_driver {
     uint32_t looks, heard;  /* for acknowledgements in this block; those that were seen so far */
     uint32_t heard_to;      /* where the bytes of the next one are in `buffer`, counted as `unstaged` */
     bool opened, ongoing, skip, servant;
+    bool guest; /* what is served now was acknowledged to another graph */
 } tw_graph_driver_t;
 /** Loads of nodes are told over this many blocks. In one of them every run is timed: to look at the counter costs as
  *  much as a short node. A node of TW_TIMED_CYCLES or more on average is timed in every run. */
@@ -406,6 +407,19 @@ void tw_graph_stop(tw_graph_t *g);
 /** STOP the drivers of a graph that will not run another block, or not soon; the next block starts them again. On the
  *  thread that runs blocks, or when none does. */
 void tw_graph_ios_stop(tw_graph_t *g);
+/**
+ * While two graphs fade, the driver of an IO both have is the old one's. All on the engine's thread, between blocks.
+ *
+ * hear: the other graph's look found this; IO `io` gets the same bytes, or as many of its own are sent.
+ * look: look once more.
+ * take: SET this graph's, then START for what it has room; what was acknowledged to `from` before SET is heard by it
+ *       first. No transfer is under way, but for a commander's. @return false: a script keeps it stopped
+ * close: STOP; the next block opens it again.
+ */
+void tw_graph_io_hear(tw_graph_t *g, uint32_t io, const tw_io_heard_t *ack);
+void tw_graph_io_look(tw_graph_t *g, uint32_t io);
+bool tw_graph_io_take(tw_graph_t *g, uint32_t io, const tw_graph_t *from, uint32_t theirs);
+void tw_graph_io_close(tw_graph_t *g, uint32_t io);
 /** Acknowledge a transfer of IO `io`: see tw_io_ack_fn. Also NOT_FOUND: no such IO, or it is polled. */
 tw_err_t tw_graph_io_ack(tw_graph_t *g, uint32_t io, const void *data, uint32_t bytes);
 /**

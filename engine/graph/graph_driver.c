@@ -169,7 +169,7 @@ static void home(tw_graph_io_t *io)
 static bool move_base(tw_graph_t *g, tw_graph_io_t *io, const tw_graph_ack_t *k)
 {
     tw_arc_t *a = io->arc;
-    const bool fits = !io->copy && io->driver->served == 0 && io->driver->done == 0 && !a->special &&
+    const bool fits = !io->copy && !io->driver->guest && io->driver->served == 0 && io->driver->done == 0 && !a->special &&
                       a->type < TW_ARC_MODULO && a->out_frame == io->frame && k->bytes % io->frame == 0 &&
                       ((uintptr_t)k->data & 3u) == 0;
     if (!fits || tw_arc_fill(a) != 0) {
@@ -272,12 +272,12 @@ static void serve_tx(tw_graph_t *g, tw_graph_io_t *io, const tw_graph_ack_t *k)
     tw_gauge_add(&io->stats.frames, frames);
 }
 
-/* What a look found, for who records it. */
-static void tell_heard(const tw_graph_t *g, const tw_graph_io_t *io, const tw_graph_ack_t *k)
+/* What a look found, for who records it, and for a graph that fades in. */
+static void tell_heard(const tw_graph_t *g, const tw_graph_io_t *io, const tw_graph_ack_t *k, uint32_t number)
 {
     tw_graph_driver_t *d = io->driver;
     const tw_board_t *b = g->env.board;
-    tw_io_heard_t h = {.look = d->looks, .bytes = k->bytes, .stamp_us = k->stamp_us};
+    tw_io_heard_t h = {.look = number, .bytes = k->bytes, .stamp_us = k->stamp_us};
     if (!io->tx && k->bytes != 0) {
         const bool staged = k->data == NULL;
         const uint32_t at = staged ? folded(d, d->heard_to) : 0;
@@ -294,6 +294,16 @@ static void tell_heard(const tw_graph_t *g, const tw_graph_io_t *io, const tw_gr
     }
 }
 
+static uint32_t hear_all(const tw_graph_t *g, const tw_graph_io_t *io, uint32_t number)
+{
+    tw_graph_driver_t *d = io->driver;
+    const uint32_t put = atomic_load_explicit(&d->put, memory_order_acquire);
+    for (; d->heard != put; d->heard++) {
+        tell_heard(g, io, &d->ring[d->heard % TW_IO_ACKS], number);
+    }
+    return put;
+}
+
 /* Everything the graph learns of its driver it learns here. @return the acknowledgements there are so far */
 static uint32_t look(const tw_graph_t *g, const tw_graph_io_t *io)
 {
@@ -302,12 +312,7 @@ static uint32_t look(const tw_graph_t *g, const tw_graph_io_t *io)
     if (b->look != NULL) {
         b->look(b->ctx, io->hwid, d->looks);
     }
-    const uint32_t put = atomic_load_explicit(&d->put, memory_order_acquire);
-    for (; d->heard != put; d->heard++) {
-        tell_heard(g, io, &d->ring[d->heard % TW_IO_ACKS]);
-    }
-    d->looks++;
-    return put;
+    return hear_all(g, io, d->looks++);
 }
 
 /* What was acknowledged since the last look, in order. A transfer that was only in part ends with its last part. */
@@ -401,6 +406,75 @@ bool driver_out(tw_graph_t *g, tw_graph_io_t *io)
     }
     return moved;
 }
+
+/* ---- a driver of two graphs: the old one has it, the new one is its guest -------------- */
+
+#if !TW_SMALL
+static void hear_frames(tw_graph_t *g, tw_graph_io_t *io, const tw_io_heard_t *ack)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        const tw_graph_ack_t k = {
+            .data = ack->part[i], .bytes = ack->part_bytes[i], .stamp_us = ack->stamp_us};
+        io->driver->served = 0;
+        if (k.bytes != 0) {
+            (void)serve_rx(g, io, &k);
+        }
+    }
+}
+
+void tw_graph_io_hear(tw_graph_t *g, uint32_t index, const tw_io_heard_t *ack)
+{
+    tw_graph_io_t *io = &g->ios[index];
+    tw_graph_driver_t *d = io->driver;
+    const tw_graph_ack_t none = {.bytes = ack->bytes, .stamp_us = ack->stamp_us};
+    if (io->halted) {
+        return;
+    }
+    d->guest = true;
+    if (io->tx) {
+        serve_tx(g, io, &none);
+    } else if (ack->bytes == 0) {
+        (void)serve_rx(g, io, &none);
+    } else {
+        hear_frames(g, io, ack);
+    }
+    d->guest = false;
+    d->served = 0;
+    d->ongoing = io->tx ? d->flight != 0 : !d->servant;
+    tw_gauge_add(&io->stats.acks, 1);
+}
+
+void tw_graph_io_look(tw_graph_t *g, uint32_t index)
+{
+    (void)look(g, &g->ios[index]);
+}
+
+bool tw_graph_io_take(tw_graph_t *g, uint32_t index, const tw_graph_t *from, uint32_t theirs)
+{
+    tw_graph_io_t *io = &g->ios[index];
+    const tw_graph_io_t *was = &from->ios[theirs];
+    const uint32_t settings[3] = {tw_gauge_get(&io->settings[0]), tw_gauge_get(&io->settings[1]),
+                                  tw_gauge_get(&io->settings[2])};
+    if (io->halted || !io->driver->opened) {
+        return false;
+    }
+    (void)set(g, io, settings);
+    if (!io->copy) {
+        (void)call(g, io, TW_IO_SET_BUFFER, io->arc->buf, io->arc->size);
+    }
+    (void)hear_all(from, was, was->driver->looks - 1); /* from between the look and SET: before those that come now */
+    io->driver->ongoing = io->tx && io->driver->flight != 0;
+    if (!io->tx) {
+        ask(g, io);
+    }
+    return true;
+}
+
+void tw_graph_io_close(tw_graph_t *g, uint32_t index)
+{
+    driver_halt(g, &g->ios[index]);
+}
+#endif
 
 /* ---- RESET and STOP ------------------------------------------------------------------ */
 

@@ -73,6 +73,13 @@ typedef struct g_format {
     g_pos_t raw_pos; /* of a raw type given by number; line 0: by name, or not at all */
 } g_format_t;
 
+/* The image's mapping word: channels of a sound or a sensor, width and height of a picture. */
+static inline uint32_t g_format_mapping(const g_format_t *f)
+{
+    const bool picture = f->domain == 6 || f->domain == 7;
+    return picture ? (uint32_t)f->height << 16 | f->width : f->mapping;
+}
+
 typedef struct g_io {
     g_pos_t pos;
     uint32_t id;

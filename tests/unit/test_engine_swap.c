@@ -437,6 +437,209 @@ static void overload_takes_an_unconfirmed_swap_back(void **state)
     rig_close(&rig);
 }
 
+/* ---- IOs that drivers move --------------------------------------------------------------------- */
+
+typedef struct driven {
+    bool servant, no_copies, in_graph;
+    const char *why;
+} driven_t;
+
+/* A driver that does what it should: a frame in and what there is out between two blocks. */
+static struct {
+    tw_io_set_t set[RIG_IOS];
+    bool on[RIG_IOS], asked;
+    uint32_t flight, twice, sets, stops_before_set;
+    uint8_t buffer[4][64];
+    uint32_t next;
+} drv;
+
+static bool drive_io(void *ctx, uint32_t hwid, tw_io_command_t command, const void *data, uint32_t bytes)
+{
+    switch (command) {
+    case TW_IO_SET:
+        drv.sets++;
+        drv.set[hwid] = *(const tw_io_set_t *)data;
+        drv.on[hwid] = true;
+        return true;
+    case TW_IO_STOP:
+        if (drv.set[hwid].ctx == data) { /* nobody has SET it meanwhile: the stream is interrupted */
+            drv.stops_before_set += drv.on[hwid];
+            drv.on[hwid] = drv.asked = false;
+            drv.flight = hwid == 4 ? 0 : drv.flight;
+        }
+        return true;
+    case TW_IO_SET_BUFFER:
+        return true;
+    case TW_IO_START:
+        break;
+    }
+    if (hwid == 0) {
+        drv.twice += rig.ios[0].servant && drv.asked;
+        drv.asked = true;
+        return true;
+    }
+    drv.twice += drv.flight != 0;
+    drv.flight = bytes;
+    return hear(ctx, hwid, 0, data, bytes) == bytes;
+}
+
+static void run_driven(unsigned blocks)
+{
+    for (unsigned i = 0; i < blocks; i++) {
+        if (drv.on[0] && drv.asked) {
+            uint8_t *to = drv.buffer[drv.next++ % 4];
+            drv.asked = !rig.ios[0].servant;
+            (void)play(NULL, 0, 0, to, SAMPLES * sample_bytes());
+            assert_int_equal(drv.set[0].ack(drv.set[0].ctx, drv.set[0].io, to, SAMPLES * sample_bytes()), TW_OK);
+        }
+        if (drv.on[4] && drv.flight != 0) {
+            const uint32_t sent = drv.flight;
+            drv.flight = 0;
+            assert_int_equal(drv.set[4].ack(drv.set[4].ctx, drv.set[4].io, NULL, sent), TW_OK);
+        }
+        run(1);
+    }
+}
+
+static uint32_t build_driven(uint8_t *to, double gain_db, const driven_t *how)
+{
+    const uint32_t room = 4 * SAMPLES * sample_bytes();
+    (void)build(to, gain_db, 0, true);
+    const uint32_t place = tw_round_up(ib.fixed, 16);
+    ib.fixed = place + 2 * room;
+    const uint32_t bytes = tw_ib_finish(&ib, to, 32768);
+    for (uint32_t i = 0; i < 2; i++) {
+        const uint32_t at = tw_image_section(to, TW_SEC_IOS) + 4 * TW_IO_WORDS * i;
+        tw_image_poke(to, at, TW_I0_SERVANT, how->servant);
+        tw_image_poke(to, at, TW_I0_COPY, !how->no_copies);
+        tw_image_poke(to, at + 24, 31, 0, place + room * i);
+        tw_image_poke(to, at + 28, 31, 0, how->in_graph ? room : 0);
+    }
+    tw_image_fix(to, bytes);
+    return bytes;
+}
+
+static void open_driven(const driven_t *how)
+{
+    memset(&drv, 0, sizeof drv);
+    open_sound(TW_RAW_S16, 1);
+    rig.ios[0].acks = rig.ios[4].acks = 1;
+    rig.ios[0].servant = how->servant;
+    rig.board.io = drive_io;
+    rig_load(&rig, img[0], build_driven(img[0], 0, how));
+    run_driven(8);
+}
+
+static const driven_t driven_ways[] = {
+    {.servant = true, .why = "servant"},
+    {.servant = true, .in_graph = true, .why = "servant, buffer in the graph"},
+    {.servant = true, .no_copies = true, .why = "servant, no copies"},
+    {.why = "commander"},
+    {.in_graph = true, .why = "commander, buffer in the graph"},
+    {.no_copies = true, .why = "commander, no copies"},
+};
+
+/* Every sample once and in its place: both graphs do the same, so the mixture is the signal. */
+static void a_fade_through_drivers_loses_and_doubles_nothing(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < TW_COUNT(driven_ways); i++) {
+        const driven_t *how = &driven_ways[i];
+        open_driven(how);
+        for (uint32_t k = 0; k < 5; k++) {
+            const uint32_t sets = drv.sets;
+            prime(img[1], build_driven(img[1], 0, how));
+            swap_to(&(tw_swap_t){.start = true, .carry = TW_CARRY_STATE, .fade_us = 1000 + 3000 * k});
+            run_driven(1);
+            assert_int_equal(drv.sets, sets); /* the old graph has its drivers while both play */
+            run_driven(40);
+            if (fading() || drv.sets != sets + 2 || drv.stops_before_set != 0 || drv.twice != 0) {
+                fail_msg("%s, fade %u: fading %d, %u SET, %u interrupted, %u doubled", how->why, (unsigned)k, fading(),
+                         (unsigned)(drv.sets - sets), (unsigned)drv.stops_before_set, (unsigned)drv.twice);
+            }
+        }
+        for (uint32_t s = 0; s < sound.n; s++) {
+            if (fabs(sound.out[s][0] - sine(s, 0)) > 3.0 / 32768) {
+                fail_msg("%s: sample %u is %g, not %g", how->why, (unsigned)s, sound.out[s][0], sine(s, 0));
+            }
+        }
+        if (sound.n + 2 * SAMPLES < sound.in) {
+            fail_msg("%s: %u of %u samples", how->why, (unsigned)sound.n, (unsigned)sound.in);
+        }
+        rig_close(&rig);
+    }
+}
+
+static void a_fade_through_drivers_makes_no_step(void **state)
+{
+    (void)state;
+    const double slope = AMPLITUDE * 2 * PI * 1000 / RATE, fade = 2 * AMPLITUDE / 128, lsb = 3.0 / 32768;
+    for (size_t i = 0; i < TW_COUNT(driven_ways); i++) {
+        open_driven(&driven_ways[i]);
+        static const double gains[] = {-20, 0, -100, -6};
+        for (uint32_t k = 0; k < TW_COUNT(gains); k++) {
+            prime(img[1], build_driven(img[1], gains[k], &driven_ways[i]));
+            swap_to(&(tw_swap_t){.start = true, .fade_us = 8000});
+            run_driven(30);
+            assert_int_equal(roll_back(8000), TW_OK); /* and back, as softly */
+            run_driven(30);
+            assert_false(fading());
+        }
+        if (worst_step(64) > slope + fade + lsb) {
+            fail_msg("%s: a step of %.5f, allowed %.5f", driven_ways[i].why, worst_step(64), slope + fade + lsb);
+        }
+        assert_true(sound.n + 2 * SAMPLES >= sound.in);
+        rig_close(&rig);
+    }
+}
+
+/* Going back, a STOP, a driver that hangs: the graph that stays has its drivers in the next block. */
+static void a_fade_through_drivers_that_is_cut_goes_on_with_the_graph_that_stays(void **state)
+{
+    (void)state;
+    static const char *const rows[] = {"rollback", "rollback without a fade", "stop", "a driver that hangs"};
+    for (size_t i = 0; i < TW_COUNT(driven_ways) * TW_COUNT(rows); i++) {
+        const size_t row = i % TW_COUNT(rows);
+        const driven_t *how = &driven_ways[i / TW_COUNT(rows)];
+        open_driven(how);
+        prime(img[1], build_driven(img[1], row < 2 ? -100 : 0, how));
+        swap_to(&(tw_swap_t){.start = true, .fade_us = 20000});
+        run_driven(5);
+        assert_true(fading());
+        if (row < 2) {
+            assert_int_equal(roll_back(row == 0 ? 20000 : 0), TW_OK);
+        } else if (row == 2) {
+            assert_int_equal(tw_engine_put_control(rig.engine, 0, TW_CTL_STOP, 0), TW_OK);
+            (void)tw_engine_publish(rig.engine);
+            assert_false(tw_engine_tick(rig.engine));
+            assert_int_equal(tw_engine_put_control(rig.engine, 0, TW_CTL_START, 0), TW_OK);
+            (void)tw_engine_publish(rig.engine);
+        } else {
+            drv.flight = 0; /* it never acknowledges */
+            run_driven(20 * 2 + 2 * 16);
+        }
+        const uint32_t sets = drv.sets;
+        run_driven(1);
+        assert_true(row == 3 || drv.sets == sets + 2);
+        run_driven(3);
+        assert_false(fading());
+        const uint32_t heard = sound.n;
+        const uint64_t played = sound.in;
+        run_driven(20);
+        double power = 0;
+        for (uint32_t s = heard; s < sound.n; s++) {
+            power += sound.out[s][0] * sound.out[s][0] / (20 * SAMPLES);
+        }
+        if (sound.n - heard != 20 * SAMPLES || sound.in - played != 20 * SAMPLES || power < 0.09 || drv.twice != 0) {
+            fail_msg("%s, %s: %u out, power %g, %u doubled", how->why, rows[row], (unsigned)(sound.n - heard), power,
+                     (unsigned)drv.twice);
+        }
+        rig_close(&rig);
+    }
+}
+
+/* ---- formats ------------------------------------------------------------------------------------- */
+
 /* A board that moves frames of the format it knows, and no others: what was accepted last, what counts, and before. */
 static struct {
     uint32_t wanted, current, before; /* channels */
@@ -722,6 +925,9 @@ int main(void)
         cmocka_unit_test(nan_takes_an_unconfirmed_swap_back),
         cmocka_unit_test(overload_takes_an_unconfirmed_swap_back),
         cmocka_unit_test(whoever_goes_back_the_board_moves_the_formats_of_the_graph_that_runs),
+        cmocka_unit_test(a_fade_through_drivers_loses_and_doubles_nothing),
+        cmocka_unit_test(a_fade_through_drivers_makes_no_step),
+        cmocka_unit_test(a_fade_through_drivers_that_is_cut_goes_on_with_the_graph_that_stays),
         cmocka_unit_test(armed_values_go_back_at_one_boundary),
         cmocka_unit_test(a_stop_leaves_no_gap_in_the_ticks),
     };

@@ -33,13 +33,12 @@ static void formats(g_out_t *o, const g_model_t *m)
 {
     for (uint32_t i = 0; i < m->n_formats; i++) {
         const g_format_t *f = &m->formats[i];
-        const bool is_2d = f->domain == 6 || f->domain == 7;
         g_out_word(o, f->frame_bytes);
         g_out_word(o, BITS(f->channels - 1u, TW_F1_CHANNELS) | BITS(f->interleave, TW_F1_INTERLEAVE) |
                           BITS(f->ts, TW_F1_TS) | BITS(f->ts_size, TW_F1_TS_SIZE) | BITS(f->raw, TW_F1_RAW) |
                           BITS(f->domain, TW_F1_DOMAIN) | BITS(f->unit, TW_F1_UNIT));
         g_out_word(o, f32(f->rate));
-        g_out_word(o, is_2d ? (uint32_t)f->height << 16 | f->width : f->mapping);
+        g_out_word(o, g_format_mapping(f));
         g_out_word(o, f32(1.0));
         g_out_word(o, f32(0.0));
         g_out_word(o, f->border);

@@ -20,7 +20,7 @@ tw_format_t g_device_format(const g_format_t *f)
         .ts = f->ts,
         .ts_size = f->ts_size,
         .full_scale = 1.0f,
-        .mapping = f->mapping,
+        .mapping = g_format_mapping(f),
     };
 }
 

@@ -17,6 +17,7 @@ static tw_format_t format_of(const g_model_t *m, const g_node_t *n)
         .domain = f->domain,
         .unit = f->unit,
         .full_scale = 1.0f,
+        .mapping = g_format_mapping(f),
     };
 }
 
