@@ -212,7 +212,7 @@ tw_err_t tw_engine_put_io(tw_engine_t *e, uint32_t token, uint32_t io, const uin
  * Make the primed graph the current one. The old one stays in its slot to go back to, until the next prime, put_keep
  * or put_unload. The reply comes when the new graph takes over (a fade begins there); its value: blocks of the fade.
  * @return STATE: nothing primed; FADE_FORMAT: fault->at = hwid of an IO the graphs use with two formats, 0xFFFFFFFF
- *         when their blocks differ in length; FADE_DRIVER: of one they use through its driver; NOMEM: fault->at = bytes
+ *         when their blocks differ in length; FADE_DRIVER: of one, see engine_fade.h; NOMEM: fault->at = bytes
  * the slot is short of for fading or carrying; RANGE: a fade of more than 2^20 blocks. The graph stays primed
  */
 tw_err_t tw_engine_put_swap_to(tw_engine_t *e, uint32_t token, const tw_swap_t *how, tw_fault_t *fault);

@@ -568,7 +568,7 @@ static void send(fade_side_t *old, const fade_side_t *now, fade_io_t *io)
     const uint64_t at = io->at;
     const uint32_t pairs = tw_min_u32(was->fill, io->fill), n = pairs != 0 || io->begun ? pairs : was->fill;
     if (was->flight != 0) {
-        io->unmatched += io->fill != 0;
+        io->unmatched++;
         return;
     }
     io->unmatched = n == 0 && was->fill + io->fill != 0 ? io->unmatched + 1 : 0;

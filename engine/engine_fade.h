@@ -42,7 +42,7 @@ typedef struct fade_io {
     bool begun;         /* the new graph's: a transfer had frames of it */
     bool asked;         /* driven rx, the old graph's: START was not answered yet */
     bool taken;         /* the new graph's: the driver is its own */
-    uint32_t unmatched; /* blocks in a row in which frames of one of the graphs waited, and nothing happened */
+    uint32_t unmatched; /* blocks in a row in which frames waited, for the driver or the other graph's */
     uint32_t patience;  /* so many of them: a transfer of all there is room for, and some */
 } fade_io_t;
 

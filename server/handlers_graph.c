@@ -256,8 +256,9 @@ static void fail_fade(tw_call_t *c, const tw_fault_t *fault)
     } else {
         tw_text_str(&t, "IO ");
         tw_text_int(&t, fault->at);
-        tw_text_str(&t, fault->err == TW_E_FADE_DRIVER ? " is moved by its driver, for one graph at a time"
-                                                       : " has two formats");
+        tw_text_str(&t, fault->err == TW_E_FADE_DRIVER
+                            ? ": its driver is asked for less than a block, or otherwise than now"
+                            : " has two formats");
     }
     tw_text_str(&t, ": load with fade_ms 0");
     tw_fail(c, fault->err, fault->at, buf);

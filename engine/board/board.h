@@ -29,7 +29,8 @@ typedef struct tw_board_io {
 
 /** What the engine asks of a driver; the numbers of the graph commands (S0:L712). */
 typedef enum tw_io_command {
-    TW_IO_SET = 2,  /* data = tw_io_set_t: once before START, and when settings change */
+    TW_IO_SET = 2,  /* data = tw_io_set_t: once before START, and when settings change. When it returns, nothing is
+                       acknowledged to the ctx before any more; a commander's stream goes on into the new one */
     TW_IO_STOP = 5, /* data = the ctx of SET: end transfers, then acknowledge with (NULL, 0). A driver that another
                        graph has SET meanwhile goes on for that one */
     TW_IO_SET_BUFFER = 6, /* data, bytes: the buffer of an arc that is the driver's to use: no copies are made */

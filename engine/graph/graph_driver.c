@@ -169,9 +169,9 @@ static void home(tw_graph_io_t *io)
 static bool move_base(tw_graph_t *g, tw_graph_io_t *io, const tw_graph_ack_t *k)
 {
     tw_arc_t *a = io->arc;
-    const bool fits = !io->copy && !io->driver->guest && io->driver->served == 0 && io->driver->done == 0 && !a->special &&
-                      a->type < TW_ARC_MODULO && a->out_frame == io->frame && k->bytes % io->frame == 0 &&
-                      ((uintptr_t)k->data & 3u) == 0;
+    const bool fits = !io->copy && !io->driver->guest && io->driver->served == 0 && io->driver->done == 0 &&
+                      !a->special && a->type < TW_ARC_MODULO && a->out_frame == io->frame &&
+                      k->bytes % io->frame == 0 && ((uintptr_t)k->data & 3u) == 0;
     if (!fits || tw_arc_fill(a) != 0) {
         return false;
     }
@@ -413,8 +413,7 @@ bool driver_out(tw_graph_t *g, tw_graph_io_t *io)
 static void hear_frames(tw_graph_t *g, tw_graph_io_t *io, const tw_io_heard_t *ack)
 {
     for (uint32_t i = 0; i < 2; i++) {
-        const tw_graph_ack_t k = {
-            .data = ack->part[i], .bytes = ack->part_bytes[i], .stamp_us = ack->stamp_us};
+        const tw_graph_ack_t k = {.data = ack->part[i], .bytes = ack->part_bytes[i], .stamp_us = ack->stamp_us};
         io->driver->served = 0;
         if (k.bytes != 0) {
             (void)serve_rx(g, io, &k);
