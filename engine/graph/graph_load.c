@@ -504,6 +504,9 @@ static bool take_all(tw_graph_t *g, taker_t *t)
                        take_frames(g, t) && take_drivers(g, t) && task_take(g, t->arena, &t->missing) &&
                        npu_take(g, t->arena, &t->missing);
     sched_init(g);
+    if (taken) {
+        script_speed_up(g, t->arena);
+    }
     return taken;
 }
 

@@ -240,7 +240,8 @@ static inline void sched_wake_alone(tw_graph_t *g, uint32_t pos)
 static inline void sched_wake_shared(tw_graph_t *g, uint32_t pos)
 {
     if (pos != TW_ARC_NOBODY) {
-        atomic_fetch_or_explicit(&g->awake[pos / 32], 1u << pos % 32, memory_order_acq_rel);
+        /* in one order with who goes to sleep, see rouse() */
+        atomic_fetch_or_explicit(&g->awake[pos / 32], 1u << pos % 32, memory_order_seq_cst);
     }
 }
 static inline void sched_wake(tw_graph_t *g, uint32_t pos)
@@ -301,6 +302,8 @@ enum {
 }; /* r0 of the scripts of nodes, and timers */
 /** `code` runs from the next call on; code and literals must stay where they are. */
 void script_install(tw_graph_script_t *s, const tw_script_t *code);
+/** Room for the fast machine, if it is there without want elsewhere; scripts run without, too. */
+void script_speed_up(tw_graph_t *g, tw_arena_t *arena);
 void script_init(tw_graph_t *g);
 /** Faults of the time before anybody listened. */
 void script_tell_faults(tw_graph_t *g);

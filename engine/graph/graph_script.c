@@ -7,6 +7,37 @@
 #include "engine/graph/graph_debug.h"
 #include "engine/graph/graph_priv.h"
 
+static void translate(tw_graph_script_t *s)
+{
+#if TW_SCRIPT_FAST
+    s->code.fast = tw_script_translate(&s->code, s->fast, s->fast_bytes);
+#else
+    (void)s;
+#endif
+}
+
+/* For what the image has, and for a replacement of usual density. At most a quarter of what the arena has left: state
+ * that is fetched, shadows and swaps want the rest. */
+void script_speed_up(tw_graph_t *g, tw_arena_t *arena)
+{
+#if TW_SCRIPT_FAST
+    for (uint32_t i = 0; i < g->n_scripts; i++) {
+        tw_graph_script_t *const s = &g->scripts[i];
+        const uint32_t bytes = tw_script_fast_bytes(&s->code);
+        const uint32_t room = tw_max_u32(bytes, s->live != NULL ? TW_SCRIPT_FAST_LIVE : 0u);
+        if (room > (arena->size - arena->used) / 4) {
+            continue;
+        }
+        s->fast = tw_arena_take(arena, room, 8);
+        s->fast_bytes = s->fast != NULL ? room : 0;
+        translate(s);
+    }
+#else
+    (void)g;
+    (void)arena;
+#endif
+}
+
 void script_install(tw_graph_script_t *s, const tw_script_t *code)
 {
     const uint32_t bytes = tw_script_bytes(code->code_bytes, code->pool_bytes);
@@ -14,6 +45,7 @@ void script_install(tw_graph_script_t *s, const tw_script_t *code)
     s->code.labels = s->labels;
     s->installed = tw_script_calls(code);
     tw_script_index(&s->code, s->labels);
+    translate(s);
     tw_gauge_set(&s->bytes, bytes);
     tw_gauge_set(&s->crc, tw_crc32c(0, code->code, bytes));
 }

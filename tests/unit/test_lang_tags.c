@@ -215,6 +215,9 @@ static const struct {
     {"S0:L431 a literal among the code", "script_code",
      "script 0\n script_code\n 1 h16; C000\n 1 f64; 1.0\n 7 i8; 2 3 4 5 6 7 8\n _end_\n" END,
      " code=00c0 literals=000000000000f03f02030405060708400d0000410008000200\n"},
+    {"own, blocks close with end", "script_source",
+     "script 0\n script_source\n  if 1 then\n  trace 1, 2\n  end\n _end_\n" END,
+     " source=if 1 then\ntrace 1, 2\nend\n"},
     {"S0:L363", "script_assembler", "script 0\n script_assembler\n movi int16 r0 1\n ret\n _end_\n" END,
      " code=0220010000c0 "},
     {"S0:L378 label by number", "node_parameters",
@@ -277,6 +280,8 @@ static const struct {
      " delay=2 script=-1 crumbs=0:0/0 data=0100020003000400\n"},
     {"S0:L474 whole frames", "arc_parameters", GRAPH AMP END ARC "arc_parameters\n 3 i16; 1 2 3\n_end_\n",
      "error: 6 bytes are no whole number of the producer's frames of 8 bytes\n"},
+    {"own", "arc_constant", GRAPH AMP END "arc_constant amp 0 0 0\narc_parameters\n 4 i16; 1 2 3 4\n_end_\n",
+     " data=0100020003000400\n"},
     {"later", "mem_fill_pattern", AMP END ARC "mem_fill_pattern 0xA5A5A5A5\n", " pattern=0xa5a5a5a5\n"},
 };
 
