@@ -88,7 +88,7 @@
 #define TW_STATE_MAX 65536u /* memory of a graph that is backed up [bytes] */
 #endif
 #ifndef TW_MULTIPROCESSOR
-#define TW_MULTIPROCESSOR 1 /* 0: one instance runs a graph; arcs are smaller then */
+#define TW_MULTIPROCESSOR (!TW_SMALL) /* 0: one instance runs a graph: arcs are smaller, IMG_MP */
 #endif
 #ifndef TW_MAX_INSTANCES
 #define TW_MAX_INSTANCES 8u /* that share a graph */
