@@ -144,7 +144,7 @@ static bool passes(tw_script_ctx_t *c, unsigned op, const tw_sv_t *a, tw_sv_t *b
                (tw_sv_order(a, b) & (TW_ORD_EQUAL | TW_ORD_LESS)) != 0;
     }
     if (op >= TW_ALU_EQU) {
-        return (orders >> 4 * (op - TW_ALU_EQU) & order) != 0;
+        return (orders >> 4 * ((op - TW_ALU_EQU) & 7) & order) != 0;
     }
     const bool nonzero = order != TW_ORD_EQUAL;
     return op == TW_ALU_ANDT ? c->flag & nonzero : c->flag | nonzero;

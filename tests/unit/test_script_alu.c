@@ -1,5 +1,5 @@
 /* Arithmetic of scripts against oracles of wide integers and of the machine the test runs on. */
-#include "tests/unit/script_rig.h"
+#include "tests/unit/machine_rig.h"
 
 typedef __int128 wide_t;
 typedef unsigned __int128 uwide_t;

@@ -1,5 +1,5 @@
 /* T, calls of routines, scripts and the host, and the budget. */
-#include "tests/unit/script_rig.h"
+#include "tests/unit/machine_rig.h"
 
 /* ---- T at entry ---- */
 

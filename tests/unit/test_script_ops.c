@@ -1,5 +1,5 @@
 /* Each operation on floats, for each of their types, against the steps docs/SCRIPT_ISA.md gives, written down in C. */
-#include "tests/unit/script_rig.h"
+#include "tests/unit/machine_rig.h"
 
 typedef enum op {
     ADD,

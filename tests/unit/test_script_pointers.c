@@ -1,5 +1,5 @@
 /* Pointers: their window, what they move by, and the faults at its ends. */
-#include "tests/unit/script_rig.h"
+#include "tests/unit/machine_rig.h"
 
 /* ---- pointers ---- */
 

@@ -1,5 +1,5 @@
 /* Random programs: what passes the verifier fails by nothing but budget or window; other bytes only fail. */
-#include "tests/unit/script_rig.h"
+#include "tests/unit/machine_rig.h"
 
 /* ---- random programs ---- */
 

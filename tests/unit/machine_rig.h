@@ -1,4 +1,4 @@
-/* script_rig.h - what the tests of the script machine share: a world that records, and programs from text or words. */
+/* machine_rig.h - what the tests of the script machine share: a world that records, and programs from text or words. */
 #pragma once
 #include "engine/base/bytes.h"
 #include "engine/script/script.h"
