@@ -233,9 +233,8 @@ static void move_pointer(tw_sptr_t *p, unsigned op, int32_t by)
         break;
     case TW_SOP_PSIZE & 15:
         if (by < 0) {
-            by = 0;
-        }
-        if ((uint32_t)by < elements(p)) {
+            p->size = 0;
+        } else if ((uint32_t)by < elements(p)) {
             p->size = (uint32_t)by << log2_bytes(p->type);
         }
         break;

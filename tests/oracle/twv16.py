@@ -668,7 +668,7 @@ def float_remainder(m, a, b, t):
 def op_ashft(m, x, y):
     a, t = m.get(x)
     n, k = m.get(y)
-    if is_float(t) or k != U64:
+    if k != U64:
         n = m.conv(n, k, I64)
     n = max(-63, min(63, n))
     if is_float(t):

@@ -276,6 +276,8 @@ static const struct {
     {"dup", "pshc int16 3\ndup\nadd s0 s0\ncopy r0 s0", 6, 0},
     {"fp mod", "movi fp32 r0 7.5\nmovi fp32 r1 2\nmod r0 r1\nconv r0 int16", 1, 0},
     {"fp by 0", "movi fp32 r0 7.5\nmovi fp32 r1 0\ndiv r0 r1\nconv r0 int16", 0, 1},
+    {"ashft by a huge uint64", "movi fp32 r0 1\nmovi uint64 r1 0xFFFFFFFFFFFFFFFF\nashft r0 r1\ncast r0 uint32",
+     0x5F000000, 0},
     {"fp ashft", "movi fp32 r0 3\nmovi int8 r1 4\nashft r0 r1\nconv r0 int16", 48, 0},
     {"reset", "movi int16 r0 9\nreset", 0, 0},
     {"banz", "pshc int16 5\ncopy lc s0\nlabl #1\naddk r0 2\nbanz #1", 10, 0},

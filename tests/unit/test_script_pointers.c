@@ -21,6 +21,10 @@ static const struct {
     {"subm wraps a pointer", "movi int8 r1 1\nsubm p5 r1\nplen p5 r0", 1},
     {"plen", "plen p5 r0", 4},
     {"psize shrinks", "movi int8 r1 2\npsize p5 r1\nplen p5 r0", 2},
+    {"psize below 0 leaves nothing",
+     "ptype p5 uint8\nmovi int8 r1 1\npsize p5 r1\nptype p5 int32\nmovi int8 r1 -1\npsize p5 r1\nptype p5 uint8\nplen "
+     "p5 r0",
+     0},
     {"psize does not grow", "movi int32 r1 100\npsize p5 r1\nplen p5 r0", 4},
     {"pointer copies are apart", "copy p0 p5\nload r0 *p0+\nload r0 *p5", 0x03020100},
     {"pointer swap", "ptype p5 uint8\nswap p0 p5\nload r0 *p0+\nload r0 *p0", 1},
