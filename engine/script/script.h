@@ -146,7 +146,7 @@ struct tw_script_ctx {
  * @param privileged  system call 7 acceptable
  * @param calls       out: bit k set when the script uses callscript k (for the cycle check)
  * @return TW_OK or an SCR_* error; fault->at = byte offset of the instruction, fault->section = the reason as
- *         tw_script_explain() knows it. Changes nothing. Takes about 5 KB of stack (TW_SCRIPT_JOINS and its like).
+ *         tw_script_explain() knows it. Changes nothing. Takes about 4.3 KB of stack (TW_SCRIPT_JOINS and its like).
  */
 tw_err_t tw_script_verify(const tw_script_t *s, bool privileged, uint64_t *calls, tw_fault_t *fault);
 
