@@ -47,6 +47,8 @@ LDFLAGS = $(LDFLAGS_$(PROFILE))
 # PROGRAMS        names; <prog>.src, <prog>.libs (in link order), <prog>.ld
 LIBS :=
 PROGRAMS :=
+# Line editing of `script debug`, where the library is there; without it lines are read as they come.
+EDIT_LIBS := $(if $(wildcard /usr/include/histedit.h),-ledit)
 include $(wildcard engine/module.mk protocol/module.mk phy/module.mk server/module.mk host_tools/module.mk tests/module.mk)
 include $(wildcard firmware/*/module.mk)
 

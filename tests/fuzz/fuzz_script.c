@@ -1,5 +1,5 @@
-/* Bytes as a script: limits, code, pool. What the verifier accepts must run as script_shadow.h foresees, and must
- * survive disassembly and assembly.
+/* Bytes as a script: limits, code, pool. What the verifier accepts must run as script_shadow.h foresees, do the same
+ * translated, and survive disassembly and assembly.
  *
  *   0      regs [2:0], pointers [5:3], shared [6], privileged [7]
  *   1      stack words
@@ -10,6 +10,7 @@
 #include "engine/script/script.h"
 #include "host_tools/scriptasm/scriptasm.h"
 #include "tests/support/script_shadow.h"
+#include "tests/support/script_twin.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -83,6 +84,27 @@ static void run(const tw_script_t *s, bool flag, bool privileged)
     (void)shadow_run(&shadow, args, 2, flag, BUDGET);
 }
 
+/* The fast machine leaves the same, also where a budget of any size ends. */
+static void run_translated(const tw_script_t *s, bool flag, bool privileged)
+{
+    static const uint8_t zeros[64];
+    static tw_script_ctx_t both[2];
+    const tw_script_host_t host = {.syscall = on_call, .callapp = on_app, .privileged = privileged};
+    const int64_t args[2] = {1, -1};
+    const uint32_t used = shadow.ctx.used;
+    script_twin_t twin;
+    const char *what = script_twin_make(s, &twin);
+    running = s;
+    for (uint32_t budget = used + 1; what == NULL && budget != 0; budget -= 1 + used / 16) {
+        what = script_twin_run(&twin, &host, both, args, 2, flag, budget, zeros, NULL);
+        budget = tw_max_u32(budget, 1 + used / 16);
+    }
+    if (what != NULL) {
+        fprintf(stderr, "translated, other %s\n", what);
+        abort();
+    }
+}
+
 static void round_trip(const tw_script_t *s)
 {
     static char text[65536 * 4];
@@ -126,6 +148,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const tw_err_t err = tw_script_verify(&s, privileged, NULL, &fault);
     if (err == TW_OK) {
         run(&s, (data[2] & 64) != 0, privileged);
+        run_translated(&s, (data[2] & 64) != 0, privileged);
         round_trip(&s);
     } else {
         REQUIRE(fault.err == err && fault.at <= code);
