@@ -1,11 +1,17 @@
 #!/usr/bin/python3
-"""gen_docs_nodes.py [--check]: fill the table of docs/NODES.md from nodes.def and the node manifests, in place."""
+"""gen_docs_nodes.py [--check]: fill the table of docs/NODES.md from nodes.def and the node manifests, in place.
+
+Tables of parameters marked <!-- params TYPE --> get index, name, type, range and default from the program itself
+(`tunewire __params`, when it is built); their last column is by hand. test_node_docs holds the two together.
+"""
 import os
 import re
+import subprocess
 import sys
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 DOC = os.path.join(ROOT, "docs", "NODES.md")
+TOOL = os.path.join(ROOT, "build", "host", "tunewire")
 TERMS = (("node_mem_nbchan", "channels"), ("node_mem_sampling_rate", "Hz"), ("node_mem_frame_size", "frame bytes"))
 
 
@@ -52,9 +58,36 @@ def table():
     return "\n".join(lines)
 
 
+def parameters():
+    """{type: [[index, name, type, range, default]]}; empty when the program is not built."""
+    if not os.path.exists(TOOL):
+        return {}
+    rows = {}
+    for line in subprocess.run([TOOL, "__params"], check=True, capture_output=True, text=True).stdout.splitlines():
+        name, *cells = line.split("|")
+        rows.setdefault(name.replace("arm_stream_", "", 1), []).append(cells)
+    return rows
+
+
+def table_of_parameters(name, old, rows):
+    if name not in rows:
+        return old
+    by_hand = {}
+    for line in old.splitlines()[2:]:
+        cells = [cell.strip() for cell in line.strip("|").split(" |")]
+        by_hand[cells[0].strip()] = cells[-1].strip()
+    lines = ["| index | name | type | range | default | |", "|---|---|---|---|---|---|"]
+    for index, param, kind, limits, default in rows[name]:
+        lines.append(f"| {index} | `{param}` | {kind} | {limits} | {default} | {by_hand.get(index, '')} |")
+    return "\n".join(lines) + "\n"
+
+
 def main():
     old = open(DOC).read()
+    rows = {} if "--check" in sys.argv[1:] else parameters()  # then a unit test looks, with the program of its own build
     new = re.sub(r"(<!-- table nodes -->\n).*?(<!-- end -->)", lambda m: m[1] + table() + "\n" + m[2], old, flags=re.S)
+    new = re.sub(r"(<!-- params (\w+) -->\n)(.*?)(<!-- end -->)",
+                 lambda m: m[1] + table_of_parameters(m[2], m[3], rows) + m[4], new, flags=re.S)
     if "--check" in sys.argv[1:]:
         sys.exit(f"{DOC} is out of date: run tools/gen_docs_nodes.py" if new != old else 0)
     open(DOC, "w").write(new)

@@ -45,6 +45,7 @@ typedef struct tw_script {
     uint8_t regs, ptrs;     /* declared, at most 6 each */
     uint8_t stack;          /* declared depth [64-bit words] */
     uint8_t shared;         /* memory is scratch, undefined at entry */
+    uint8_t privileged;     /* the image asks for privileged system calls */
     uint32_t budget;        /* instructions a call; 0 = TW_SCRIPT_BUDGET */
     uint8_t *mem;           /* the script's memory, or NULL; at entry the last declared pointer shows it as int32 */
     uint32_t mem_bytes;     /* the verifier looks at this alone; without `mem` an access is a fault at run time */

@@ -26,7 +26,8 @@ int verb_stop(tw_cli_t *cli)
 
 int verb_reset(tw_cli_t *cli)
 {
-    return control(cli, tunewire_v1_GraphCtl_Op_RESET, 0);
+    const bool warm = cli_option(cli, "--warm") != NULL;
+    return control(cli, warm ? tunewire_v1_GraphCtl_Op_WARM_RESET : tunewire_v1_GraphCtl_Op_RESET, 0);
 }
 
 int verb_step(tw_cli_t *cli)

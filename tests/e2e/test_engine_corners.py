@@ -1,10 +1,11 @@
 """Corners of the engine as a user meets them: what a node lacks, short records, memory that outlives the daemon."""
 import json
+import os
 import subprocess
 import time
 
 import tunewire
-from conftest import TOOL, chain_text, compile_graph, wait_for
+from conftest import DAEMON, PLATFORM, TOOL, chain_text, compile_graph, wait_for
 
 
 def tool(server, *words, ok=True):
@@ -66,3 +67,47 @@ def test_a_host_records_over_tcp_and_the_file_replays_bit_by_bit(server, compile
 def test_a_server_without_a_folder_records_for_nobody(server, compiled):
     s = server(graph=compiled(chain_text(1)))
     assert "--record-dir" in tool(s, "record", "start", "x.twrec", ok=False).stderr
+
+
+def test_short_records_run_and_come_back(server, compiled, tmp_path):
+    text = tmp_path / "chain.txt"
+    text.write_text(chain_text(3))
+    images = {}
+    for option in ([], ["--compact"]):
+        images[bool(option)] = tmp_path / f"chain{len(option)}.twg"
+        run = subprocess.run([TOOL, "compile", str(text), "-o", str(images[bool(option)]), "--platform", PLATFORM, *option],
+                             capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+    s = server(ios=["audio_in_0=ramp"], graph=images[True])
+    assert json.loads(tool(s, "info", "--json").stdout)["graph"]["nodes"] == 3
+    back = tmp_path / "back.txt"
+    run = subprocess.run([TOOL, "decompile", str(images[True]), "-o", str(back), "--platform", PLATFORM],
+                         capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    again = tmp_path / "again.twg"
+    run = subprocess.run([TOOL, "compile", str(back), "-o", str(again), "--platform", PLATFORM, "--compact"],
+                         capture_output=True, text=True)
+    assert run.returncode == 0 and again.read_bytes() == images[True].read_bytes(), run.stderr
+
+
+def test_a_state_file_is_made_and_what_is_none_is_no_reason_not_to_start(compiled, tmp_path):
+    graph, state = compiled("examples/motion_classifier.txt"), tmp_path / "state"
+
+    def boot(path):
+        return subprocess.run([DAEMON, "--platform", PLATFORM, "--graph", graph, "--listen", "127.0.0.1:0", "--pace",
+                               "fast", "--blocks", "50", "--state", str(path)], capture_output=True, text=True, timeout=60)
+
+    assert boot(state).returncode == 0 and state.exists()
+    for data in (b"", b"no state", os.urandom(5000)):
+        state.write_bytes(data)
+        done = boot(state)
+        assert done.returncode == 0 and "error" not in done.stderr, done.stderr
+    nowhere = boot(tmp_path / "no" / "folder" / "state")
+    assert nowhere.returncode == 0 or "state" in nowhere.stderr
+
+
+def test_a_warm_reset_is_a_reset(server, compiled):
+    s = server(ios=["audio_in_0=ramp"], graph=compiled(chain_text(1)))
+    assert "running" in tool(s, "reset", "--warm").stdout
+    with tunewire.connect(s.uri) as dev:
+        assert dev.control("warm").state == 2

@@ -306,6 +306,44 @@ static void the_manual_holds_what_the_tables_say(void **state)
     }
 }
 
+/* The text between a type's marker and its end. */
+static bool marked(const char *manual, const char *type, const char **from, const char **to)
+{
+    char marker[80];
+    (void)snprintf(marker, sizeof marker, "<!-- params %s -->", type + strlen("arm_stream_"));
+    *from = strstr(manual, marker);
+    *to = *from ? strstr(*from, "<!-- end -->") : NULL;
+    return *to != NULL;
+}
+
+static void the_tables_of_parameters_are_those_of_the_nodes(void **state)
+{
+    (void)state;
+    static char manual[TEXT], rows[TEXT];
+    unsigned seen = 0;
+    FILE *f = fopen("docs/NODES.md", "rb");
+    assert_non_null(f);
+    manual[fread(manual, 1, sizeof manual - 1, f)] = '\0';
+    (void)fclose(f);
+    (void)snprintf(rows, sizeof rows, "%s", run(NULL, "__params")->out);
+    for (char *line = strtok(rows, "\n"); line; line = strtok(NULL, "\n")) {
+        char type[64], index[8], name[64], kind[64], limits[64], dflt[64] = "", want[400];
+        const char *from, *to;
+        assert_true(
+            sscanf(line, "%63[^|]|%7[^|]|%63[^|]|%63[^|]|%63[^|]|%63[^|]", type, index, name, kind, limits, dflt) >= 5);
+        if (!marked(manual, type, &from, &to)) {
+            continue;
+        }
+        (void)snprintf(want, sizeof want, "| %s | `%s` | %s | %s | %s | ", index, name, kind, limits, dflt);
+        const char *row = strstr(from, want);
+        if (!row || row > to) {
+            fail_msg("docs/NODES.md has not '%s' of %s: run tools/gen_docs_nodes.py", want, type);
+        }
+        seen++;
+    }
+    assert_true(seen >= 50);
+}
+
 static void completion_offers_what_may_come_next(void **state)
 {
     (void)state;
@@ -361,6 +399,7 @@ int main(void)
         cmocka_unit_test(a_device_that_fails_gives_its_own_exit_code),
         cmocka_unit_test(every_verb_has_help_whose_examples_are_understood),
         cmocka_unit_test(the_manual_holds_what_the_tables_say),
+        cmocka_unit_test(the_tables_of_parameters_are_those_of_the_nodes),
         cmocka_unit_test(completion_offers_what_may_come_next),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
