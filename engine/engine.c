@@ -13,8 +13,8 @@ static bool cfg_ok(const tw_engine_cfg_t *cfg)
     return cfg->port != NULL && cfg->board != NULL && power_of_two(cfg->queue_bytes, 256, TW_WORD_POS_MASK / 2 + 1) &&
            power_of_two(cfg->timed_bytes, 256, 1u << 30) && power_of_two(cfg->reply_bytes, 1024, 1u << 30) &&
            (cfg->trace_bytes == 0 || power_of_two(cfg->trace_bytes, 1024, 1u << 30)) && cfg->undo_bytes < 1u << 30 &&
-           cfg->shadow_bytes < 1u << 30 && cfg->threads <= TW_MAX_INSTANCES && cfg->graph_bytes >= 256 &&
-           cfg->graph_bytes < UINT32_MAX / 2;
+           cfg->shadow_bytes < 1u << 30 && cfg->threads <= TW_MAX_INSTANCES &&
+           (cfg->wait == NULL) == (cfg->wake == NULL) && cfg->graph_bytes >= 256 && cfg->graph_bytes < UINT32_MAX / 2;
 }
 
 static size_t up(size_t n)
@@ -33,6 +33,18 @@ size_t tw_engine_need(const tw_engine_cfg_t *cfg)
            up(undo_bytes(cfg)) + up(cfg->shadow_bytes) + up(cfg->trace_bytes) + 2 * up(cfg->graph_bytes);
 }
 
+/* Banks that are shared, and those of the processors an instance plays. */
+static const uint32_t *reach_of(tw_engine_t *e, uint32_t k, uint32_t processors)
+{
+    const tw_board_t *b = e->cfg.board;
+    for (uint32_t vid = 0; vid < 256; vid++) {
+        const uint32_t proc = b->bank_proc != NULL && vid < b->n_banks ? b->bank_proc[vid] : 0;
+        const bool reaches = proc == 0 || proc > 32 || (processors >> (proc - 1) & 1u) != 0;
+        e->reach[k][vid / 32] |= reaches ? 1u << vid % 32 : 0;
+    }
+    return e->reach[k];
+}
+
 /* Processor p is played by instance (p - 1) mod threads; one that gets none has nothing to do. */
 static void open_crew(tw_engine_t *e)
 {
@@ -41,7 +53,13 @@ static void open_crew(tw_engine_t *e)
     for (uint32_t p = 0; p < 32; p++) {
         cfg[p % n].processors |= tw_board_processors(e->cfg.board) & 1u << p;
     }
+    for (uint32_t k = 0; k < n; k++) {
+        cfg[k].banks = reach_of(e, k, cfg[k].processors);
+    }
     (void)tw_crew_init(&e->crew, cfg, n); /* no processor twice, n in range: it does not fail */
+    e->crew.wait = e->cfg.wait;
+    e->crew.wake = e->cfg.wake;
+    e->crew.relax_ctx = e->cfg.wait_ctx;
 }
 
 tw_err_t tw_engine_init(tw_engine_t **out, const tw_engine_cfg_t *cfg, void *mem, size_t bytes)
@@ -379,6 +397,13 @@ bool tw_engine_tick(tw_engine_t *e)
 bool tw_engine_help(tw_engine_t *e, uint32_t k)
 {
     return k != 0 && k < e->crew.n && tw_graph_help(&e->crew, k);
+}
+
+void tw_engine_doze(tw_engine_t *e, uint32_t k)
+{
+    if (k != 0 && k < e->crew.n) {
+        tw_graph_doze(&e->crew, k);
+    }
 }
 
 bool tw_engine_busy(const tw_engine_t *e)

@@ -48,6 +48,10 @@ typedef struct tw_engine_cfg {
     /** A replay: what scripts were told by pins, application, board and networks. NULL: they are asked. */
     bool (*recall)(void *ctx, tw_answer_t *a);
     void *recall_ctx;
+    /* How an instance with nothing to do sleeps and is woken: tw_crew_t in graph_mp.h; both or NULL, it spins then */
+    void (*wait)(void *ctx, uint32_t k);
+    void (*wake)(void *ctx, uint32_t k);
+    void *wait_ctx;
 } tw_engine_cfg_t;
 
 /** Memory tw_engine_init() takes for this configuration [bytes], alignment 64. */
@@ -447,6 +451,8 @@ bool tw_engine_tick(tw_engine_t *e);
  * called at any time by one thread for each k. @return something ran: ask again at once
  */
 bool tw_engine_help(tw_engine_t *e, uint32_t k);
+/** Thread k has asked in vain for a while: it sleeps in cfg.wait as long as there is nothing for it. */
+void tw_engine_doze(tw_engine_t *e, uint32_t k);
 /** A block is open: a helper should rather spin than sleep. */
 bool tw_engine_busy(const tw_engine_t *e);
 /**

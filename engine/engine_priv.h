@@ -137,7 +137,8 @@ typedef struct timed {
 
 struct tw_engine {
     tw_engine_cfg_t cfg;
-    tw_crew_t crew; /* instances that share the graph that runs */
+    tw_crew_t crew;                      /* instances that share the graph that runs */
+    uint32_t reach[TW_MAX_INSTANCES][8]; /* banks of each: bit VID */
     slot_t slots[2];
     timed_t timed;
     uint8_t *queue;

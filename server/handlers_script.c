@@ -79,14 +79,8 @@ static bool code_ok(tw_call_t *c, uint32_t script, const code_t *code)
     if (err == TW_OK) {
         return true;
     }
-    char text[64];
-    tw_text_t t;
-    tw_text_init(&t, text, sizeof text);
-    tw_text_str(&t, "at byte ");
-    tw_text_hex(&t, fault.at);
-    tw_text_str(&t, " of ");
-    tw_text_int(&t, code->len);
-    tw_fail(c, err, fault.at, text);
+    char text[97]; /* as Status.text */
+    tw_fail(c, err, fault.at, tw_script_explain(code->bytes, code->code, &fault, text, sizeof text));
     return false;
 }
 

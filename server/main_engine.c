@@ -109,10 +109,35 @@ static void raise_priority(const engine_thread_t *t, pthread_t thread)
     }
 }
 
-/* While a block is open somebody may need us within a microsecond: spin. Between blocks, sleep. */
+void engine_beds(engine_thread_t *t)
+{
+    for (size_t k = 0; k < TW_COUNT(t->bed); k++) {
+        sem_init(&t->bed[k], 0, 0);
+    }
+}
+
+void engine_wait(void *ctx, uint32_t k)
+{
+    enum { SLEEP_NS = 1000000, SECOND_NS = 1000000000 };
+    engine_thread_t *t = ctx;
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += SLEEP_NS;
+    until.tv_sec += until.tv_nsec / SECOND_NS;
+    until.tv_nsec %= SECOND_NS;
+    (void)sem_clockwait(&t->bed[k], CLOCK_MONOTONIC, &until);
+}
+
+void engine_wake(void *ctx, uint32_t k)
+{
+    engine_thread_t *t = ctx;
+    (void)sem_post(&t->bed[k]);
+}
+
+/* While a block is open somebody may need us within a microsecond: spin a little, then sleep until we are woken. */
 static void *help(void *arg)
 {
-    enum { SPINS = 2000, SLEEP_NS = 50000 };
+    enum { SPINS = 200 };
     const engine_helper_t *h = arg;
     unsigned idle = 0;
     prctl(PR_SET_TIMERSLACK, 1000ul);
@@ -121,7 +146,7 @@ static void *help(void *arg)
         if (tw_engine_help(h->of->engine, h->k)) {
             idle = 0;
         } else if (!tw_engine_busy(h->of->engine) || idle++ > SPINS) {
-            sleep_ns(SLEEP_NS);
+            tw_engine_doze(h->of->engine, h->k);
             idle = 0;
         }
     }

@@ -3,6 +3,7 @@
 #include "engine/board/board_linux.h"
 #include "engine/engine.h"
 #include <pthread.h>
+#include <semaphore.h>
 
 enum { ENGINE_HELPERS_MAX = 7 };
 typedef struct engine_helper {
@@ -23,13 +24,19 @@ typedef struct engine_thread {
     /* own */
     pthread_t thread;
     engine_helper_t helper[ENGINE_HELPERS_MAX];
-    uint32_t helping;   /* started */
-    _Atomic bool alone; /* the engine's thread has ended: helpers too */
+    sem_t bed[ENGINE_HELPERS_MAX + 1]; /* where an instance sleeps that waits for others */
+    uint32_t helping;                  /* started */
+    _Atomic bool alone;                /* the engine's thread has ended: helpers too */
     _Atomic bool stop;
     _Atomic uint64_t blocks;        /* run so far */
     _Atomic uint32_t worst_late_us; /* since somebody last took it */
 } engine_thread_t;
 
+/** Before the engine is made, of which these two are `wait` and `wake` with `t`: instances sleep a millisecond at most.
+ */
+void engine_beds(engine_thread_t *t);
+void engine_wait(void *t, uint32_t k);
+void engine_wake(void *t, uint32_t k);
 /** Start it; the fields above "own" are set. @return false when the system gives no thread. */
 bool engine_thread_start(engine_thread_t *t);
 /** End it after the block that runs and wait for it. */

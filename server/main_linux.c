@@ -169,8 +169,12 @@ static bool open_engine(daemon_t *d)
                                  .graph_bytes = GRAPH_BYTES,
                                  .shadow_bytes = 4 * MB,
                                  .threads = d->opt.threads,
-                                 .trace_bytes = MB};
+                                 .trace_bytes = MB,
+                                 .wait = engine_wait,
+                                 .wake = engine_wake,
+                                 .wait_ctx = &d->thread};
     const size_t need = tw_engine_need(&cfg);
+    engine_beds(&d->thread);
     d->engine_memory = take_memory(need);
     const tw_err_t err =
         d->engine_memory == NULL ? TW_E_NOMEM : tw_engine_init(&d->engine, &cfg, d->engine_memory, need);

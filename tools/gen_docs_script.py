@@ -41,10 +41,18 @@ def word(key, form):
     return high[0] + "R" if form in ("LIT", "RS8", "RN6", "FIELD") else high
 
 
+def costs():
+    """Figures of each instruction: int, int64, float, fp64; one when all are of one kind."""
+    for name, *figures in rows("script_costs.def", "TW_SCOST"):
+        yield name, figures[0] if figures[1:] == ["0"] * 3 else " ".join(figures)
+
+
 def opcodes():
     yield "| high byte | low byte | text | cost | meaning |"
     yield "|---|---|---|---|---|"
-    for key, _, mnemonic, form, _, cost, meaning in rows("script_opcodes.def", "TW_SOP"):
+    figures = dict(costs())
+    for key, name, mnemonic, form, _, _, meaning in rows("script_opcodes.def", "TW_SOP"):
+        cost = figures[name]
         bits, operands = FORMS[form]
         low = bits
         if form == "RN6":

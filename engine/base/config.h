@@ -88,7 +88,7 @@
 #define TW_STATE_MAX 65536u /* memory of a graph that is backed up [bytes] */
 #endif
 #ifndef TW_MULTIPROCESSOR
-#define TW_MULTIPROCESSOR 1 /* 0: one instance runs a graph; arcs are smaller then */
+#define TW_MULTIPROCESSOR (!TW_SMALL) /* 0: one instance runs a graph: arcs are smaller, IMG_MP */
 #endif
 #ifndef TW_MAX_INSTANCES
 #define TW_MAX_INSTANCES 8u /* that share a graph */
@@ -113,6 +113,9 @@
 #endif
 #ifndef TW_SCRIPT_WIDE
 #define TW_SCRIPT_WIDE 1 /* 0: no int64, uint64 and fp64; scripts with them are refused, arguments arrive as int32 */
+#endif
+#ifndef TW_SCRIPT_FLOAT
+#define TW_SCRIPT_FLOAT 1 /* 0: no fp16, fp32 and fp64; scripts with them are refused */
 #endif
 #ifndef TW_SCRIPT_LIVE_BYTES
 #define TW_SCRIPT_LIVE_BYTES 512u /* RAM kept per script for live replacement; 0 = none */

@@ -111,6 +111,7 @@ typedef struct tw_board {
     uint32_t n_ios;
     const uint32_t *bank_bytes; /* [vid], 0 = no such bank; NULL = no limit but the arena */
     uint32_t n_banks;
+    const uint8_t *bank_proc; /* [vid] processor a private bank is of, 0 shared; n_banks of them, NULL all are shared */
     /**
      * Fetch `bytes` (one frame) of IO `hwid` for tick `tick`.
      * @return bytes written to dst: `bytes`, or less when the source has a hole (counted)

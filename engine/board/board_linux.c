@@ -327,7 +327,9 @@ static void describe_banks(tw_board_linux_t *b)
     const tw_platform_t *p = b->cfg.platform;
     for (unsigned i = 0; i < p->n_banks; i++) {
         b->bank_bytes[p->banks[i].vid] = p->banks[i].bytes;
+        b->bank_proc[p->banks[i].vid] = p->banks[i].is_private ? p->banks[i].proc : 0;
     }
+    b->board.bank_proc = p->n_banks > 0 ? b->bank_proc : NULL;
     b->board.bank_bytes = p->n_banks > 0 ? b->bank_bytes : NULL;
     b->board.n_banks = p->n_banks > 0 ? (uint32_t)TW_COUNT(b->bank_bytes) : 0;
 }

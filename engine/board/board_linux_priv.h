@@ -70,6 +70,7 @@ struct tw_board_linux {
     io_t *ios;
     uint32_t n;
     uint32_t bank_bytes[256];
+    uint8_t bank_proc[256];
     tw_ring_t gpio;
     _Atomic uint32_t gpio_lost;
     uint32_t gpio_lost_told;

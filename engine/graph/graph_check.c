@@ -114,7 +114,7 @@ static tw_err_t check_payload_crc(const check_t *c)
 /* How many nodes and arcs the kind of image numbers, and whether this device takes the wide kind. */
 static tw_err_t check_kind(const check_t *c)
 {
-#if !TW_MULTIPROCESSOR && !TW_SMALL
+#if !TW_MULTIPROCESSOR
     if (tw_bits(tw_img_word(c->img, 0, TW_W_CONTROL), TW_W7_MP) != 0) {
         return check_refuse(c, TW_E_IMG_MP, 0, 4 * TW_W_CONTROL);
     }

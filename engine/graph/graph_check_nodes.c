@@ -294,7 +294,8 @@ static tw_err_t check_block(const check_t *c, spans_t *s, uint32_t record, uint3
     span_t span = {.at = offset,
                    .where = at,
                    .section = SEC(NODES),
-                   .working = working || tw_img_is_staged(w),
+                   .working =
+                       type == 1 || tw_img_is_staged(w), /* what lasts until the run completes is laid on nothing */
                    .thread = img_thread(c->img, record),
                    .record = record};
 #if !TW_SMALL

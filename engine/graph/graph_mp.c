@@ -15,6 +15,8 @@ struct tw_graph_mp {
 };
 
 enum { NO_THREAD = 255 };
+/** Times main looks in vain before it sleeps; with a processor to each instance others are done by then. */
+enum { SPINS = 64 };
 
 /* Tells the processor that somebody else is awaited. */
 #if defined(__x86_64__) || defined(__i386__)
@@ -24,6 +26,15 @@ enum { NO_THREAD = 255 };
 #else
 #define TW_PAUSE() ((void)0)
 #endif
+
+static void relax(const tw_crew_t *c)
+{
+    if (c->relax != NULL) {
+        c->relax(c->relax_ctx);
+    } else {
+        TW_PAUSE();
+    }
+}
 
 typedef enum outcome { NOT_READY, LATER, RAN, DEPOSED } outcome_t;
 
@@ -275,6 +286,60 @@ static bool mp_plain(const tw_graph_t *g, const tw_graph_hot_t *h)
     return all;
 }
 
+/* ---- sleeping -------------------------------------------------------------------------------- */
+
+/* Places that are awake; in one order with who sets them and then looks who is asleep. */
+static uint32_t awake_now(const tw_graph_t *g, uint32_t word)
+{
+    return atomic_load_explicit(&g->awake[word], memory_order_seq_cst);
+}
+
+static bool has_work(const tw_graph_t *g, const uint32_t *mask)
+{
+    for (uint32_t w = 0; w < sched_words(g->n_nodes); w++) {
+        if ((awake_now(g, w) & mask[w]) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Work for k that `self` may not do, or more than the one place that `self` goes on with. */
+static bool worth_waking(const tw_graph_t *g, uint32_t k, uint32_t self)
+{
+    uint32_t common = 0;
+    for (uint32_t w = 0; w < sched_words(g->n_nodes); w++) {
+        const uint32_t bits = awake_now(g, w) & g->mp->mask[k][w], mine_too = bits & g->mp->mask[self][w];
+        if (bits != mine_too || (common != 0 && mine_too != 0) || (mine_too & (mine_too - 1)) != 0) {
+            return true;
+        }
+        common |= mine_too;
+    }
+    return false;
+}
+
+static void wake(tw_crew_t *c, uint32_t k)
+{
+    const uint32_t bit = 1u << k;
+    if ((atomic_fetch_and_explicit(&c->asleep, ~bit, memory_order_seq_cst) & bit) != 0) {
+        c->wake(c->relax_ctx, k);
+    }
+}
+
+/* Bits were set; who went to sleep before it could see them is woken: it says that it sleeps, then looks at the bits,
+ * and we set the bits, then look who sleeps. */
+static void rouse(const tw_graph_t *g, uint32_t self)
+{
+    tw_crew_t *c = g->mp->crew;
+    uint32_t asleep = atomic_load_explicit(&c->asleep, memory_order_seq_cst);
+    for (; asleep != 0; asleep &= asleep - 1) {
+        const uint32_t k = tw_low_bit(asleep);
+        if (k != self && worth_waking(g, k, self)) {
+            wake(c, k);
+        }
+    }
+}
+
 /* The bit is cleared before the node is looked at: whoever changes something afterwards sets it again. */
 static outcome_t serve(tw_graph_t *g, tw_instance_t *i, uint32_t pos)
 {
@@ -295,17 +360,8 @@ static outcome_t serve(tw_graph_t *g, tw_instance_t *i, uint32_t pos)
     if (out != NOT_READY) {
         set_awake(g, pos); /* perhaps once more */
     }
+    rouse(g, i->id - 1);
     return out;
-}
-
-static bool has_work(const tw_graph_t *g, const uint32_t *mask)
-{
-    for (uint32_t w = 0; w < sched_words(g->n_nodes); w++) {
-        if ((atomic_load_explicit(&g->awake[w], memory_order_relaxed) & mask[w]) != 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* Earlier levels first: after a level in which something ran they are asked again. @return something ran */
@@ -397,10 +453,36 @@ bool tw_graph_help(tw_crew_t *crew, uint32_t k)
         atomic_store_explicit(&i->work, work + 1, memory_order_release);
         take_view(i, g, k);
         ran = scan(&i->view, i, k);
-        atomic_store_explicit(&i->work, work + 2, memory_order_release);
+        atomic_store_explicit(&i->work, work + 2, memory_order_seq_cst);
+        if ((atomic_load_explicit(&crew->asleep, memory_order_seq_cst) & 1u) != 0) {
+            wake(crew, 0); /* it may be us it waits for */
+        }
     }
     atomic_store_explicit(&i->seq, seq + 2, memory_order_release);
     return ran;
+}
+
+void tw_graph_doze(tw_crew_t *crew, uint32_t k)
+{
+    tw_instance_t *i = &crew->instances[k];
+    if (crew->wait == NULL || crew->wake == NULL) {
+        relax(crew);
+        return;
+    }
+    tw_gauge_add(&i->beat, 1);
+    atomic_fetch_or_explicit(&crew->asleep, 1u << k, memory_order_seq_cst);
+    const uint32_t seq = atomic_load_explicit(&i->seq, memory_order_relaxed);
+    atomic_store_explicit(&i->seq, seq + 1, memory_order_seq_cst);
+    const tw_graph_t *g = atomic_load_explicit(&crew->open, memory_order_seq_cst);
+    const bool alive = atomic_load_explicit(&i->dead, memory_order_relaxed) == 0;
+    const bool work = g != NULL && alive && has_work(g, g->mp->mask[k]);
+    atomic_store_explicit(&i->seq, seq + 2, memory_order_release);
+    if (work) {
+        relax(crew); /* somebody has what it needs */
+    } else {
+        crew->wait(crew->relax_ctx, k);
+    }
+    atomic_fetch_and_explicit(&crew->asleep, ~(1u << k), memory_order_seq_cst);
 }
 
 /* ---- main ------------------------------------------------------------------------------------- */
@@ -491,11 +573,21 @@ static void watch(tw_graph_t *g)
             take_over(g, i);
         }
     }
-    if (c->relax != NULL) {
-        c->relax(c->relax_ctx);
-    } else {
-        TW_PAUSE();
+    relax(c);
+}
+
+/* Nothing for main, but somebody is at work still: sleep until it is done or something is for main. */
+static void main_dozes(tw_graph_t *g)
+{
+    tw_crew_t *c = g->mp->crew;
+    if (c->wait == NULL || c->wake == NULL) {
+        return;
     }
+    atomic_fetch_or_explicit(&c->asleep, 1u, memory_order_seq_cst);
+    if (!has_work(g, g->mp->mask[0]) && !quiet(g)) {
+        c->wait(c->relax_ctx, 0);
+    }
+    atomic_fetch_and_explicit(&c->asleep, ~1u, memory_order_seq_cst);
 }
 
 static bool all_out(const tw_crew_t *c)
@@ -529,15 +621,21 @@ static void open_graph(tw_graph_t *g)
     tw_crew_t *c = g->mp->crew;
     find_waited(g);
     atomic_store_explicit(&c->open, g, memory_order_seq_cst);
+    rouse(g, 0);
+    uint32_t idle = 0;
     for (bool more = true; more;) {
         bool ran = scan(g, &c->instances[0], 0);
         ran |= ios_out(g);
+        idle = ran ? 0 : idle + 1;
         if (ran) {
             sched_debug_script(g, DBG_LOOP, NO_NODE);
         } else if (quiet(g)) {
             more = ios_out(g); /* what the last helper left there */
         } else {
             watch(g);
+            if (idle > SPINS) {
+                main_dozes(g);
+            }
         }
     }
     atomic_store_explicit(&c->open, NULL, memory_order_seq_cst);
@@ -758,7 +856,7 @@ static uint8_t shares_memory(const tw_graph_t *g, uint32_t node)
     bool shares = false;
     for (uint32_t m = 0; m < p.blocks; m++) {
         const uint32_t w = tw_img_word(img, p.blocks_at, TW_NODE_BLOCK_WORDS * m), type = tw_bits(w, TW_NB_TYPE);
-        shares |= type == 1 || type == 2 || tw_img_is_staged(w);
+        shares |= type == 1 || tw_img_is_staged(w);
     }
     return shares && thread < TW_THREADS ? (uint8_t)thread : NO_THREAD;
 }

@@ -57,9 +57,15 @@ typedef struct tw_crew {
     uint32_t n;
     uint32_t
         watchdog_us; /* a helper that shows no life for so long while it is waited for is dead; 0 = wait for ever */
-    void (*relax)(void *ctx); /* main waits for a helper: where threads outnumber processors it lets them run; NULL */
+    /* How an instance with nothing to do lets others run; NULL: it spins. relax: for a moment. wait: instance k, until
+     * wake() or for about a millisecond, whichever comes first; a wake() before it counts. Any instance calls wake().
+     */
+    void (*relax)(void *ctx);
+    void (*wait)(void *ctx, uint32_t k);
+    void (*wake)(void *ctx, uint32_t k);
     void *relax_ctx;
-    tw_gauge_t takeovers; /* helpers taken for dead */
+    _Atomic uint32_t asleep; /* bit k */
+    tw_gauge_t takeovers;    /* helpers taken for dead */
     tw_instance_t instances[TW_MAX_INSTANCES];
 } tw_crew_t;
 
@@ -83,6 +89,9 @@ tw_err_t tw_graph_share(tw_graph_t *g, tw_crew_t *crew, tw_arena_t *arena, tw_fa
 
 /** Instance k > 0, its own thread: run what is ready and allowed, once through. @return something ran */
 bool tw_graph_help(tw_crew_t *crew, uint32_t k);
+/** Instance k > 0, its own thread, has asked in vain for a while: sleep as long as there is nothing for it. With a
+ *  wait() in the crew it costs nothing while it sleeps, and is there within the time of a wake-up. */
+void tw_graph_doze(tw_crew_t *crew, uint32_t k);
 /** A block is open: worth asking again soon. */
 static inline bool tw_crew_busy(const tw_crew_t *crew)
 {

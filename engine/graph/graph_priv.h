@@ -240,7 +240,8 @@ static inline void sched_wake_alone(tw_graph_t *g, uint32_t pos)
 static inline void sched_wake_shared(tw_graph_t *g, uint32_t pos)
 {
     if (pos != TW_ARC_NOBODY) {
-        atomic_fetch_or_explicit(&g->awake[pos / 32], 1u << pos % 32, memory_order_acq_rel);
+        /* in one order with who goes to sleep, see rouse() */
+        atomic_fetch_or_explicit(&g->awake[pos / 32], 1u << pos % 32, memory_order_seq_cst);
     }
 }
 static inline void sched_wake(tw_graph_t *g, uint32_t pos)

@@ -109,6 +109,7 @@ struct tw_script_ctx {
     uint8_t errors; /* bit 0 division by zero, bit 1 conversion */
     uint8_t depth;  /* return addresses: frames in use */
     bool done, held;
+    bool halt; /* done, held or failed: what the loop looks at */
     uint16_t sp, lc;
     uint16_t base; /* stack entries below belong to the callers */
     uint16_t s1;   /* place of code 15, fixed when the instruction starts */
@@ -143,9 +144,16 @@ struct tw_script_ctx {
  * Verify a script: every path (docs/SCRIPT_ISA.md "Verifier"). Device and host run the same code.
  * @param privileged  system call 7 acceptable
  * @param calls       out: bit k set when the script uses callscript k (for the cycle check)
- * @return TW_OK or an SCR_* error; fault->at = byte offset of the instruction. Changes nothing.
+ * @return TW_OK or an SCR_* error; fault->at = byte offset of the instruction, fault->section = the reason as
+ *         tw_script_explain() knows it. Changes nothing. Takes about 5 KB of stack (TW_SCRIPT_JOINS and its like).
  */
 tw_err_t tw_script_verify(const tw_script_t *s, bool privileged, uint64_t *calls, tw_fault_t *fault);
+
+/**
+ * What tw_script_verify() found, in words: "instruction 12 (byte 24) `load r0 *p2`: p2 is not set on every path ...".
+ * A fault without a reason gives the text of its error. @return text, NUL-terminated, cut off at n
+ */
+const char *tw_script_explain(const uint8_t *code, uint32_t code_bytes, const tw_fault_t *fault, char *text, size_t n);
 
 /** Byte offset of each label of verified code, TW_SCRIPT_NO_LABEL where there is none: makes calls start faster. */
 void tw_script_index(const tw_script_t *s, uint16_t labels[TW_SCRIPT_LABELS]);

@@ -129,7 +129,8 @@ bool tw_spool_check(const tw_spool_t *pool)
     uint64_t seen[2] = {0, 0};
     for (uint32_t i = 0; i < pool->labels; i++) {
         const uint8_t *e = pool->dir + 4 * i;
-        if (e[0] >= TW_SCRIPT_LABELS || e[1] > 15 || e[1] == TW_T_PTR || tw_get_le16(e + 2) > pool->data_bytes) {
+        if (e[0] >= TW_SCRIPT_LABELS || e[1] > 15 || e[1] == TW_T_PTR || tw_stype_missing(e[1]) ||
+            tw_get_le16(e + 2) > pool->data_bytes) {
             return false;
         }
         if (seen[e[0] >> 6] >> (e[0] & 63) & 1) {

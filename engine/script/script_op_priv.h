@@ -129,6 +129,13 @@ static inline unsigned tw_stype_bytes(unsigned t)
     return 1u << (tw_stype_kind[t & 15] & TW_SK_LOG2);
 }
 
+/** What this machine was built without: TW_SCRIPT_WIDE, TW_SCRIPT_FLOAT. */
+static inline bool tw_stype_missing(unsigned t)
+{
+    const unsigned k = tw_stype_kind[t & 15];
+    return (!TW_SCRIPT_WIDE && (k & TW_SK_LOG2) == 3) || (!TW_SCRIPT_FLOAT && (k & TW_SK_FLOAT) != 0);
+}
+
 /** Halfwords of the instruction, literals included. */
 static inline unsigned tw_sop_halfwords(uint16_t w)
 {

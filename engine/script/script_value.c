@@ -42,7 +42,9 @@ static uint32_t word_of(float f)
 
 /* Without the wide types nothing has these properties, and the compiler drops what asks for them. */
 #define TOP (TW_SCRIPT_WIDE ? TW_SK_TOP : 0)
-#define IS_DOUBLE(k) (TW_SCRIPT_WIDE && ((k) & (TW_SK_FLOAT | TW_SK_SINGLE)) == TW_SK_FLOAT)
+#define FLOAT (TW_SCRIPT_FLOAT ? TW_SK_FLOAT : 0)
+#define SINGLE (TW_SCRIPT_FLOAT ? TW_SK_SINGLE : 0)
+#define IS_DOUBLE(k) (TW_SCRIPT_WIDE && ((k) & (FLOAT | SINGLE)) == TW_SK_FLOAT)
 
 static unsigned kind(const tw_sv_t *a)
 {
@@ -119,7 +121,7 @@ static int64_t limit(unsigned k, bool low)
 static int64_t extended(unsigned k, int64_t v)
 {
     const unsigned up = 32 - (8u << (k & TW_SK_LOG2));
-    if (TW_SCRIPT_WIDE && (k & TW_SK_LOG2) == 3) {
+    if ((k & TW_SK_LOG2) == 3) { /* also in a device without: its accessors speak int64 */
         return v;
     }
     const uint32_t low = (uint32_t)(uint64_t)v << up;
@@ -129,20 +131,22 @@ static int64_t extended(unsigned k, int64_t v)
 void tw_sv_fit(tw_sv_t *a)
 {
     const unsigned k = kind(a);
-    if ((k & TW_SK_FLOAT) != 0) {
+    if ((k & FLOAT) != 0) {
         if (a->t == TW_T_FP16) {
             a->v.s = half_to(half_of(a->v.s));
         }
         return;
     }
     const int64_t e = extended(k, a->v.i);
-    a->v.i = e != a->v.i && (k & TW_SK_LOG2) < 2 ? limit(k, a->v.i < 0) : e;
+    if (e != a->v.i) {
+        a->v.i = (k & TW_SK_LOG2) < 2 ? limit(k, a->v.i < 0) : e;
+    }
 }
 
 tw_simage_t tw_sv_image(const tw_sv_t *a)
 {
     const unsigned k = kind(a);
-    if ((k & TW_SK_SINGLE) != 0) {
+    if ((k & SINGLE) != 0) {
         const float s = a->v.s == a->v.s ? a->v.s : float_of(0x7FC00000u); /* a NaN has one image */
         return a->t == TW_T_FP16 ? half_of(s) : word_of(s);
     }
@@ -155,7 +159,7 @@ tw_simage_t tw_sv_image(const tw_sv_t *a)
 void tw_sv_set_image(tw_sv_t *a, tw_simage_t bits)
 {
     const unsigned k = kind(a);
-    if ((k & TW_SK_SINGLE) != 0) {
+    if ((k & SINGLE) != 0) {
         a->v.s = a->t == TW_T_FP16 ? half_to((uint16_t)bits) : float_of((uint32_t)bits);
     } else {
         a->v.i = extended(k, (int64_t)bits);
@@ -167,7 +171,7 @@ void tw_sv_set_image(tw_sv_t *a, tw_simage_t bits)
 static double as_double(const tw_sv_t *a)
 {
     const unsigned k = kind(a);
-    if ((k & TW_SK_SINGLE) != 0) {
+    if ((k & SINGLE) != 0) {
         return (double)a->v.s;
     }
     if (IS_DOUBLE(k)) {
@@ -193,7 +197,7 @@ static void float_to_integer(tw_sv_t *a, unsigned from, unsigned to, uint8_t *er
     uint64_t size = 0;
     bool below;
     bool none;
-    if ((from & TW_SK_SINGLE) != 0 && (!TW_SCRIPT_WIDE || (word_of(a->v.s) << 1) < (127u + 32) << 24)) {
+    if ((from & SINGLE) != 0 && (!TW_SCRIPT_WIDE || (word_of(a->v.s) << 1) < (127u + 32) << 24)) {
         const float s = float_of(word_of(a->v.s) & 0x7FFFFFFFu);
         below = word_of(a->v.s) >> 31 != 0;
         none = !(s < 4294967296.0f);
@@ -231,15 +235,15 @@ void tw_sv_become(tw_sv_t *a, unsigned t, uint8_t *errors)
     if (a->t == t) {
         return;
     }
-    if ((to & TW_SK_SINGLE) != 0) {
-        if ((from & TW_SK_FLOAT) == 0) {
+    if ((to & SINGLE) != 0) {
+        if ((from & FLOAT) == 0) {
             a->v.s = integer_as_float(a);
         } else if (IS_DOUBLE(from)) {
             a->v.s = (float)a->v.f;
         }
     } else if (IS_DOUBLE(to)) {
         a->v.f = as_double(a);
-    } else if ((from & TW_SK_FLOAT) != 0) {
+    } else if ((from & FLOAT) != 0) {
         float_to_integer(a, from, to, errors);
     } else if ((from & TOP) != 0 && a->v.i < 0 && (to & TW_SK_LOG2) < 2) {
         a->v.i = INT64_MAX; /* too large for a signed number, saturates all the same */
@@ -254,19 +258,19 @@ void tw_sv_become(tw_sv_t *a, unsigned t, uint8_t *errors)
 static bool single(const tw_sv_t *a, float *s)
 {
     const unsigned k = kind(a);
-    if ((k & TW_SK_SINGLE) != 0) {
+    if ((k & SINGLE) != 0) {
         *s = a->v.s;
         return true;
     }
     const int32_t i = (int32_t)((uint32_t)a->v.u << 8) >> 8;
     *s = (float)i;
-    return (k & TW_SK_FLOAT) == 0 && i == a->v.i && ((k & TOP) == 0 || i >= 0);
+    return (k & FLOAT) == 0 && i == a->v.i && ((k & TOP) == 0 || i >= 0);
 }
 
 unsigned tw_sv_order(const tw_sv_t *a, const tw_sv_t *b)
 {
     const unsigned k = kind(a) | kind(b);
-    if ((k & TW_SK_FLOAT) != 0) {
+    if ((k & FLOAT) != 0) {
         float x;
         float y;
         if (single(a, &x) && single(b, &y)) {
@@ -321,10 +325,10 @@ static void divide(tw_sv_t *a, const tw_sv_t *b, bool remainder, uint8_t *errors
 }
 
 /* One step: a op b, op of add, sub, mul, div, rounded as it is held. */
-static void step(unsigned op, tw_sv_t *a, const tw_sv_t *b, uint8_t *errors)
+static void arith(unsigned op, tw_sv_t *a, const tw_sv_t *b, uint8_t *errors)
 {
     const unsigned k = kind(a);
-    if ((k & TW_SK_SINGLE) != 0) {
+    if ((k & SINGLE) != 0) {
         const float x = a->v.s;
         const float y = b->v.s;
         a->v.s = op == TW_ALU_ADD ? x + y : op == TW_ALU_SUB ? x - y : op == TW_ALU_MUL ? x * y : x / y;
@@ -343,7 +347,7 @@ static void step(unsigned op, tw_sv_t *a, const tw_sv_t *b, uint8_t *errors)
 
 static void quotient(bool remainder, tw_sv_t *a, const tw_sv_t *b, uint8_t *errors)
 {
-    if ((kind(a) & TW_SK_FLOAT) == 0) {
+    if ((kind(a) & FLOAT) == 0) {
         divide(a, b, remainder, errors);
         return;
     }
@@ -352,7 +356,7 @@ static void quotient(bool remainder, tw_sv_t *a, const tw_sv_t *b, uint8_t *erro
         return;
     }
     tw_sv_t q = *a;
-    step(TW_ALU_DIV, &q, b, errors);
+    arith(TW_ALU_DIV, &q, b, errors);
     if (!remainder) {
         *a = q;
         return;
@@ -363,15 +367,15 @@ static void quotient(bool remainder, tw_sv_t *a, const tw_sv_t *b, uint8_t *erro
         a->v.u = 0;
     } else if (q.v.i != 0) {
         tw_sv_become(&q, TW_SCRIPT_WIDE && a->t == TW_T_FP64 ? TW_T_FP64 : TW_T_FP32, errors);
-        step(TW_ALU_MUL, &q, b, errors);
-        step(TW_ALU_SUB, a, &q, errors);
+        arith(TW_ALU_MUL, &q, b, errors);
+        arith(TW_ALU_SUB, a, &q, errors);
     }
 }
 
 static void negate(tw_sv_t *a)
 {
     const unsigned k = kind(a);
-    if ((k & TW_SK_SINGLE) != 0) {
+    if ((k & SINGLE) != 0) {
         a->v.s = -a->v.s;
     } else if (IS_DOUBLE(k)) {
         a->v.f = -a->v.f;
@@ -383,7 +387,7 @@ static void negate(tw_sv_t *a)
 static void drop_sign(tw_sv_t *a)
 {
     const unsigned k = kind(a);
-    if ((k & TW_SK_SINGLE) != 0) {
+    if ((k & SINGLE) != 0) {
         a->v.s = float_of(word_of(a->v.s) & 0x7FFFFFFFu);
     } else if (IS_DOUBLE(k)) {
         a->v.u &= UINT64_MAX >> 1;
@@ -398,7 +402,7 @@ static void choose(unsigned op, tw_sv_t *a, tw_sv_t *b)
     if (op == TW_ALU_AMIN || op == TW_ALU_AMAX) {
         drop_sign(a);
         drop_sign(b);
-        if ((kind(a) & TW_SK_FLOAT) == 0) { /* the magnitude of the least int64 has no sign */
+        if ((kind(a) & FLOAT) == 0) { /* the magnitude of the least int64 has no sign */
             a->t = b->t = TW_T_U64;
         }
     }
@@ -416,7 +420,7 @@ static void scale(tw_sv_t *a, tw_sv_t *b, uint8_t *errors)
     const bool huge = (kind(b) & TOP) != 0 && b->v.i < 0;
     tw_sv_become(b, TW_T_I64, errors);
     const int n = huge || b->v.i > 63 ? 63 : b->v.i < -63 ? -63 : (int)b->v.i;
-    if ((k & TW_SK_SINGLE) != 0) {
+    if ((k & SINGLE) != 0) {
         a->v.s *= float_of((uint32_t)(127 + n) << 23);
     } else if (IS_DOUBLE(k)) {
         a->v.f *= double_of((uint64_t)(uint32_t)((1023 + n) << 20) << 32);
@@ -432,17 +436,17 @@ static void scale(tw_sv_t *a, tw_sv_t *b, uint8_t *errors)
 static void blend(tw_sv_t *a, tw_sv_t *b, tw_sv_t *k, uint8_t *errors)
 {
     const uint8_t t = a->t;
-    if (((kind(a) | kind(k)) & TW_SK_FLOAT) == 0) {
+    if (((kind(a) | kind(k)) & FLOAT) == 0) {
         a->v.u += (uint64_t)((int64_t)((b->v.u - a->v.u) * k->v.u) >> 15);
         return;
     }
-    const unsigned in = (kind(a) & TW_SK_FLOAT) != 0 ? t : TW_SCRIPT_WIDE && k->t == TW_T_FP64 ? TW_T_FP64 : TW_T_FP32;
+    const unsigned in = (kind(a) & FLOAT) != 0 ? t : TW_SCRIPT_WIDE && k->t == TW_T_FP64 ? TW_T_FP64 : TW_T_FP32;
     tw_sv_become(a, in, errors);
     tw_sv_become(b, in, errors);
     tw_sv_become(k, in, errors);
-    step(TW_ALU_SUB, b, a, errors);
-    step(TW_ALU_MUL, b, k, errors);
-    step(TW_ALU_ADD, a, b, errors);
+    arith(TW_ALU_SUB, b, a, errors);
+    arith(TW_ALU_MUL, b, k, errors);
+    arith(TW_ALU_ADD, a, b, errors);
     tw_sv_become(a, t, errors);
 }
 
@@ -455,7 +459,7 @@ static void wrap(tw_sv_t *a, tw_sv_t *m, uint8_t *errors)
     }
     quotient(true, a, m, errors);
     if (tw_sv_order(a, &zero) == TW_ORD_LESS) {
-        step(TW_ALU_ADD, a, m, errors);
+        arith(TW_ALU_ADD, a, m, errors);
     }
     tw_sv_fit(a);
     if (tw_sv_order(a, m) != TW_ORD_LESS) { /* a tiny negative rest plus m may round to m */
@@ -466,7 +470,7 @@ static void wrap(tw_sv_t *a, tw_sv_t *m, uint8_t *errors)
 static int64_t redundant_sign_bits(const tw_sv_t *a)
 {
     const unsigned k = kind(a);
-    if ((k & TW_SK_FLOAT) != 0) {
+    if ((k & FLOAT) != 0) {
         return 0;
     }
     const unsigned is_signed = (k & TW_SK_SIGNED) != 0;
@@ -533,7 +537,7 @@ static void root(tw_sv_t *a)
     const unsigned k = kind(a);
     if (tw_sv_order(a, &zero) != TW_ORD_GREATER) {
         a->v.u = 0;
-    } else if ((k & TW_SK_FLOAT) == 0) {
+    } else if ((k & FLOAT) == 0) {
         a->v.u = integer_root(a->v.u);
     } else if (IS_DOUBLE(k)) {
         a->v.f = root_of(a->v.f);
@@ -588,18 +592,22 @@ static tw_simage_t on_bits(unsigned op, const tw_sv_t *a, const tw_sv_t *b)
     return TW_SHR(x, n);
 }
 
-static bool is_on_bits(unsigned op)
-{
-    return op == TW_ALU_NOT || (op >= TW_ALU_OR && op <= TW_ALU_NOR) || op >= TW_ALU_SHL;
-}
-
 void tw_sv_alu(unsigned op, tw_sv_t *a, tw_sv_t *b, tw_sv_t *k, uint8_t *errors)
 {
-    if (is_on_bits(op)) {
+    switch (op) {
+    case TW_ALU_NOT:
+    case TW_ALU_OR:
+    case TW_ALU_XOR:
+    case TW_ALU_AND:
+    case TW_ALU_NOR:
+    case TW_ALU_SHL:
+    case TW_ALU_SHR:
+    case TW_ALU_ASR:
+    case TW_ALU_ROT:
+    case TW_ALU_BSET:
+    case TW_ALU_BCLR:
         tw_sv_set_image(a, on_bits(op, a, b));
         return;
-    }
-    switch (op) {
     case TW_ALU_NORM:
         a->v.i = redundant_sign_bits(b);
         a->t = TW_T_I32;
@@ -622,7 +630,7 @@ void tw_sv_alu(unsigned op, tw_sv_t *a, tw_sv_t *b, tw_sv_t *k, uint8_t *errors)
         *a = *b;
         *b = x;
         if (op == TW_ALU_RSB) {
-            step(TW_ALU_SUB, a, b, errors);
+            arith(TW_ALU_SUB, a, b, errors);
             break;
         }
     } /* fall through */
@@ -640,20 +648,20 @@ void tw_sv_alu(unsigned op, tw_sv_t *a, tw_sv_t *b, tw_sv_t *k, uint8_t *errors)
         choose(op, a, b);
         break;
     case TW_ALU_SQRA:
-        step(TW_ALU_MUL, b, b, errors);
-        step(TW_ALU_ADD, a, b, errors);
+        arith(TW_ALU_MUL, b, b, errors);
+        arith(TW_ALU_ADD, a, b, errors);
         break;
     case TW_ALU_ADDM:
     case TW_ALU_SUBM:
         tw_sv_become(k, a->t, errors);
-        step(op == TW_ALU_ADDM ? TW_ALU_ADD : TW_ALU_SUB, a, b, errors);
+        arith(op == TW_ALU_ADDM ? TW_ALU_ADD : TW_ALU_SUB, a, b, errors);
         wrap(a, k, errors);
         break;
     case TW_ALU_LERP:
         blend(a, b, k, errors);
         break;
     default:
-        step(op, a, b, errors);
+        arith(op, a, b, errors);
         break;
     }
     tw_sv_fit(a);

@@ -24,6 +24,14 @@
 _Static_assert(TW_SCRIPT_MAX_HALFWORDS <= 32767u, "offsets are 16 bits, 0xFFFF means none");
 _Static_assert(TW_SCRIPT_ROUTINES <= 32u, "callers are a 32-bit mask");
 
+/* Inside, a refusal is its reason; script_reasons.def says which error that is. */
+enum {
+    REASON_BASE = 1000, /* beyond the numbers of errors */
+#define TW_SREASON(NAME, ERROR, text) WHY_##NAME,
+#include "engine/script/script_reasons.def"
+};
+#define WHY(NAME) ((tw_err_t)-WHY_##NAME)
+
 enum { NO_RETURN, RETURNS, RETURNS_RESULT };
 enum { MAIN = 0, FRESH = 0xFF };
 
@@ -112,14 +120,14 @@ static unsigned ptr_of(unsigned code)
 static tw_err_t check_value(const verifier_t *v, unsigned code)
 {
     if (is_ptr(code)) {
-        return TW_E_SCR_BAD_TYPE;
+        return WHY(POINTER_AS_VALUE);
     }
-    return code < TW_RC_P0 && code >= v->s->regs ? TW_E_SCR_BAD_REG : TW_OK;
+    return code < TW_RC_P0 && code >= v->s->regs ? WHY(NO_REGISTER) : TW_OK;
 }
 
 static tw_err_t check_pointer(const verifier_t *v, unsigned code)
 {
-    return is_ptr(code) && ptr_of(code) < v->s->ptrs ? TW_OK : TW_E_SCR_BAD_REG;
+    return is_ptr(code) && ptr_of(code) < v->s->ptrs ? TW_OK : WHY(NO_POINTER);
 }
 
 /* copy, copyt, ccopy, swap: two values or two pointers; copy and copyt also take one off the stack. */
@@ -130,13 +138,13 @@ static tw_err_t check_move(const verifier_t *v, const tw_sinsn_t *in)
         return check_value(v, in->y);
     }
     if (!is_ptr(in->x)) {
-        return TW_E_SCR_BAD_TYPE;
+        return WHY(POINTER_AS_VALUE);
     }
     TW_TRY(check_pointer(v, in->x));
     if (in->y == TW_RC_S0 && in->effect == TW_SX_MOVE) {
         return TW_OK;
     }
-    return is_ptr(in->y) ? check_pointer(v, in->y) : TW_E_SCR_BAD_TYPE;
+    return is_ptr(in->y) ? check_pointer(v, in->y) : WHY(POINTER_AS_VALUE);
 }
 
 static tw_err_t check_xy(const verifier_t *v, const tw_sinsn_t *in)
@@ -158,19 +166,19 @@ static tw_err_t check_xy(const verifier_t *v, const tw_sinsn_t *in)
 /* An 8-bit literal fills half a halfword; the rest is 0 so that a value has one encoding. */
 static tw_err_t check_literal(const verifier_t *v, const tw_sinsn_t *in)
 {
-    if (in->y == TW_T_PTR || (tw_stype_is_fp8(in->y) && in->x >= TW_RC_S0)) {
-        return TW_E_SCR_BAD_TYPE;
+    if (in->y == TW_T_PTR || tw_stype_missing(in->y) || (tw_stype_is_fp8(in->y) && in->x >= TW_RC_S0)) {
+        return WHY(TYPE_HERE);
     }
     if (tw_stype_bytes(in->y) == 1 && v->s->code[2 * v->at + 3] != 0) {
-        return TW_E_SCR_BAD_OP;
+        return WHY(LITERAL_HALF);
     }
     return check_value(v, in->x);
 }
 
 static tw_err_t check_type_operand(const verifier_t *v, const tw_sinsn_t *in)
 {
-    if (in->y == TW_T_PTR || (in->key == TW_SOP_CONV && tw_stype_is_fp8(in->y))) {
-        return TW_E_SCR_BAD_TYPE;
+    if (in->y == TW_T_PTR || tw_stype_missing(in->y) || (in->key == TW_SOP_CONV && tw_stype_is_fp8(in->y))) {
+        return WHY(TYPE_HERE);
     }
     return in->form == TW_SF_PT ? check_pointer(v, in->x) : check_value(v, in->x);
 }
@@ -178,7 +186,7 @@ static tw_err_t check_type_operand(const verifier_t *v, const tw_sinsn_t *in)
 static tw_err_t check_syscall(const verifier_t *v, uint32_t k)
 {
     if (tw_ssys_pops(k) < 0 || (tw_ssys_privileged(k) && !v->privileged)) {
-        return TW_E_SCR_PRIV;
+        return WHY(NO_SYSCALL);
     }
     return TW_OK;
 }
@@ -186,7 +194,7 @@ static tw_err_t check_syscall(const verifier_t *v, uint32_t k)
 static tw_err_t check_field(const verifier_t *v, const tw_sinsn_t *in)
 {
     if (!tw_sop_field_ok(tw_get_le16(v->s->code + 2 * v->at + 2))) {
-        return TW_E_SCR_BAD_OP;
+        return WHY(FIELD_WORD);
     }
     TW_TRY(check_value(v, in->x));
     return check_value(v, in->y);
@@ -222,7 +230,7 @@ static tw_err_t check_operands(const verifier_t *v, const tw_sinsn_t *in)
         return check_field(v, in);
     case TW_SF_RANGE:
         TW_TRY(check_value(v, in->x));
-        return in->y + 1u < v->s->regs ? TW_OK : TW_E_SCR_BAD_REG;
+        return in->y + 1u < v->s->regs ? TW_OK : WHY(NO_REGISTER);
     default:
         return TW_OK;
     }
@@ -232,7 +240,7 @@ static tw_err_t define_label(verifier_t *v, uint32_t k)
 {
     tw_sptr_t unused;
     if (v->labels[k] != TW_SCRIPT_NO_LABEL || tw_spool_find(&v->pool, k, &unused)) {
-        return TW_E_SCR_BAD_TARGET;
+        return WHY(LABEL_TWICE);
     }
     v->labels[k] = (uint16_t)v->at;
     return TW_OK;
@@ -243,9 +251,11 @@ static tw_err_t scan_words(verifier_t *v)
     tw_sinsn_t in;
     for (v->at = 0; v->at < v->n; v->at += in.halfwords) {
         decode_at(v, v->at, &in);
-        TW_TRY(tw_sop_check(&in));
+        if (tw_sop_check(&in) != TW_OK) {
+            return tw_sop_check(&in) == TW_E_SCR_RESERVED ? WHY(RESERVED_WORD) : WHY(NO_SUCH_WORD);
+        }
         if (!tw_inside(v->at, in.halfwords, v->n)) {
-            return TW_E_SCR_BOUNDS;
+            return WHY(CUT_OFF);
         }
         TW_TRY(check_operands(v, &in));
         if (in.key == TW_SOP_LABL) {
@@ -261,7 +271,7 @@ static tw_err_t scan_words(verifier_t *v)
 static tw_err_t target(verifier_t *v, uint32_t at)
 {
     if (at >= v->n || !bit(v->starts, at)) {
-        return TW_E_SCR_BAD_TARGET;
+        return WHY(NO_TARGET);
     }
     set_bit(v->targets, at);
     return TW_OK;
@@ -287,14 +297,14 @@ static tw_err_t scan_target(verifier_t *v, const tw_sinsn_t *in)
     case TW_SOP_JMPR: /* below 0 wraps to a number beyond the end */
         return target(v, v->at + 1 + k - (k < 64 ? 0u : 128u));
     case TW_SOP_PSHA:
-        return tw_spool_find(&v->pool, k, &unused) ? TW_OK : TW_E_SCR_BAD_TARGET;
+        return tw_spool_find(&v->pool, k, &unused) ? TW_OK : WHY(NO_CONSTANTS);
     case TW_SOP_CALL:
         TW_TRY(target(v, v->labels[k]));
         if (routine_of_label(v, k) < v->n_routines) {
             return TW_OK;
         }
         if (v->n_routines == TW_SCRIPT_ROUTINES) {
-            return TW_E_SCR_BOUNDS;
+            return WHY(MANY_ROUTINES);
         }
         v->routines[v->n_routines++] = (routine_t){.label = (uint8_t)k};
         return TW_OK;
@@ -316,7 +326,7 @@ static tw_err_t scan_targets(verifier_t *v)
             continue;
         }
         if (v->n_joins == TW_SCRIPT_JOINS) {
-            return TW_E_SCR_BOUNDS;
+            return WHY(MANY_TARGETS);
         }
         v->joins[v->n_joins++] = (join_t){.at = (uint16_t)v->at, .st.routine = FRESH};
     }
@@ -353,7 +363,7 @@ static tw_err_t flow_to(verifier_t *v, const walk_t *w, uint32_t at)
 {
     join_t *const j = join_at(v, at);
     if (w->stacked_ptrs != 0) {
-        return TW_E_SCR_BAD_TYPE;
+        return WHY(POINTER_STACKED);
     }
     if (!j->seen) {
         j->st = w->st;
@@ -361,10 +371,10 @@ static tw_err_t flow_to(verifier_t *v, const walk_t *w, uint32_t at)
         return TW_OK;
     }
     if (j->st.routine != w->st.routine) {
-        return TW_E_SCR_BAD_TARGET;
+        return WHY(TWO_ROUTINES);
     }
     if (j->st.depth != w->st.depth) {
-        return TW_E_SCR_STACK;
+        return WHY(TWO_DEPTHS);
     }
     j->dirty |= merge(&j->st, &w->st);
     return TW_OK;
@@ -383,7 +393,7 @@ static void touch_routines(verifier_t *v, uint32_t mask)
 static tw_err_t push(const verifier_t *v, walk_t *w)
 {
     if (v->routines[w->st.routine].base + w->st.depth >= v->s->stack) {
-        return TW_E_SCR_STACK;
+        return WHY(PUSH_FULL);
     }
     w->st.depth++;
     return TW_OK;
@@ -398,16 +408,16 @@ static tw_err_t read_value(walk_t *w, unsigned code)
 {
     if (code == TW_RC_S0) {
         if (w->st.depth == 0) {
-            return TW_E_SCR_STACK;
+            return WHY(POP_EMPTY);
         }
         w->st.depth--;
-        return stacked_ptr(w, w->st.depth) ? TW_E_SCR_BAD_TYPE : TW_OK;
+        return stacked_ptr(w, w->st.depth) ? WHY(POINTER_STACKED) : TW_OK;
     }
     if (code == TW_RC_S1) {
         if (w->top < 2) {
-            return TW_E_SCR_STACK;
+            return WHY(NO_SECOND);
         }
-        return stacked_ptr(w, w->top - 2u) ? TW_E_SCR_BAD_TYPE : TW_OK;
+        return stacked_ptr(w, w->top - 2u) ? WHY(POINTER_STACKED) : TW_OK;
     }
     return TW_OK;
 }
@@ -420,13 +430,13 @@ static tw_err_t write_value(const verifier_t *v, walk_t *w, unsigned code, bool 
         return TW_OK;
     }
     if (fp8 && code >= TW_RC_S0) {
-        return TW_E_SCR_BAD_TYPE;
+        return WHY(FP8_STACKED);
     }
     if (code == TW_RC_S1) { /* the entry must be there still: pops of this instruction may have taken it */
         if (w->top < 2 || w->top - 2 >= w->st.depth) {
-            return TW_E_SCR_STACK;
+            return w->top < 2 ? WHY(NO_SECOND) : WHY(SECOND_GONE);
         }
-        return stacked_ptr(w, w->top - 2u) ? TW_E_SCR_BAD_TYPE
+        return stacked_ptr(w, w->top - 2u) ? WHY(POINTER_STACKED)
                                            : TW_OK; /* a number in its place would be taken for it */
     }
     return code == TW_RC_S0 ? push(v, w) : TW_OK;
@@ -451,11 +461,11 @@ static void copy_pointer(state_t *to, unsigned x, const state_t *from, unsigned 
 static tw_err_t take_pointer(const verifier_t *v, walk_t *w, unsigned x)
 {
     if (w->st.depth == 0) {
-        return TW_E_SCR_STACK;
+        return WHY(POP_EMPTY);
     }
     w->st.depth--;
     if (!stacked_ptr(w, w->st.depth)) {
-        return TW_E_SCR_BAD_TYPE;
+        return WHY(NO_POINTER_STACKED);
     }
     w->stacked_ptrs &= ~((uint64_t)1 << w->st.depth);
     w->st.must = (uint16_t)((w->st.must & ~CAN_WRITE(x)) | CAN_READ(x));
@@ -497,7 +507,7 @@ static tw_err_t move(const verifier_t *v, walk_t *w, const tw_sinsn_t *in)
         return write_value(v, w, in->y, fp8_x);
     }
     if (in->effect == TW_SX_CMOVE && in->x == TW_RC_S0) { /* pushed or not: two depths */
-        return TW_E_SCR_STACK;
+        return WHY(MAYBE_PUSHES);
     }
     TW_TRY(read_value(w, in->y));
     const bool keeps_type = in->key != TW_SOP_COPYT && in->x < TW_RC_P0;
@@ -508,10 +518,10 @@ static tw_err_t load(const verifier_t *v, walk_t *w, const tw_sinsn_t *in)
 {
     const unsigned p = ptr_of(in->y);
     if ((w->st.must & CAN_READ(p)) == 0) {
-        return TW_E_SCR_BAD_PTR;
+        return WHY(LOAD_UNSET);
     }
     if ((w->st.may & IS_SCRATCH(p)) != 0 && (w->st.must & SCRATCH_WRITTEN) == 0) {
-        return TW_E_SCR_UNDEF_READ;
+        return WHY(NOT_WRITTEN);
     }
     return write_value(v, w, in->x, (w->st.may & PTR_FP8(p)) != 0);
 }
@@ -521,7 +531,7 @@ static tw_err_t store(walk_t *w, const tw_sinsn_t *in)
     const unsigned p = ptr_of(in->x);
     TW_TRY(read_value(w, in->y));
     if ((w->st.must & CAN_WRITE(p)) == 0) {
-        return TW_E_SCR_BAD_PTR;
+        return WHY(STORE_UNSET);
     }
     if ((w->st.may & IS_SCRATCH(p)) != 0) {
         w->st.must |= SCRATCH_WRITTEN;
@@ -537,10 +547,10 @@ static tw_err_t generic(const verifier_t *v, walk_t *w, const tw_sinsn_t *in)
     const bool second = (effect & TW_SE_RY) != 0;
     const bool fp8_x = maybe_fp8(w, in->x);
     if ((effect & TW_SE_MATH) != 0 && (fp8_x || (second && maybe_fp8(w, in->y)))) {
-        return TW_E_SCR_BAD_TYPE;
+        return WHY(FP8_COMPUTED);
     }
     if (in->form == TW_SF_RANGE && maybe_fp8(w, in->y + 1u)) {
-        return TW_E_SCR_BAD_TYPE;
+        return WHY(FP8_COMPUTED);
     }
     if ((effect & TW_SE_RX) != 0 && !on_pointer) {
         TW_TRY(read_value(w, in->x));
@@ -568,12 +578,12 @@ static tw_err_t enter(verifier_t *v, walk_t *w, unsigned callee)
     inside.st.depth = 0;
     inside.st.routine = (uint8_t)callee;
     if (me->level >= TW_SCRIPT_CALL_DEPTH) { /* recursion raises the level at each turn and ends here too */
-        return TW_E_SCR_DEPTH;
+        return WHY(DEEP_CALLS);
     }
     r->callers |= 1u << w->st.routine;
     const unsigned base = (unsigned)me->base + w->st.depth;
     if (base > v->s->stack) { /* a caller's own base grew meanwhile */
-        return TW_E_SCR_STACK;
+        return WHY(PUSH_FULL);
     }
     if (r->level < me->level + 1 || r->base < base) {
         r->level = (uint8_t)tw_max_u32(r->level, me->level + 1u);
@@ -596,7 +606,7 @@ static tw_err_t call(verifier_t *v, walk_t *w, const tw_sinsn_t *in, bool *goes_
     }
     if (conditional) {
         merge(&w->st, &r->exit);
-        return r->returns == RETURNS_RESULT ? TW_E_SCR_STACK : TW_OK;
+        return r->returns == RETURNS_RESULT ? WHY(MAYBE_PUSHES) : TW_OK;
     }
     w->st.must = r->exit.must;
     w->st.may = r->exit.may;
@@ -609,7 +619,7 @@ static tw_err_t give_back(verifier_t *v, walk_t *w, const tw_sinsn_t *in)
     const uint8_t how = in->key == TW_SOP_RETP ? RETURNS_RESULT : RETURNS;
     if (in->key == TW_SOP_RETP) {
         if (maybe_fp8(w, in->x)) {
-            return TW_E_SCR_BAD_TYPE;
+            return WHY(FP8_STACKED);
         }
         TW_TRY(read_value(w, in->x));
         w->st.depth = 0;
@@ -622,7 +632,7 @@ static tw_err_t give_back(verifier_t *v, walk_t *w, const tw_sinsn_t *in)
         return TW_OK;
     }
     if (r->returns != NO_RETURN && r->returns != how) {
-        return TW_E_SCR_STACK;
+        return WHY(TWO_RETURNS);
     }
     const bool first = r->returns == NO_RETURN;
     if (first) {
@@ -642,7 +652,7 @@ static tw_err_t call_host(walk_t *w, const tw_sinsn_t *in)
     const bool conditional = (in->word & 0x80) != 0;
     if (pops > 0) {
         if (conditional) { /* popped or not: two depths */
-            return TW_E_SCR_STACK;
+            return WHY(MAYBE_POPS);
         }
         TW_TRY(read_value(w, TW_RC_S0));
     }
@@ -660,10 +670,10 @@ static tw_err_t call_host(walk_t *w, const tw_sinsn_t *in)
 static tw_err_t call_script(verifier_t *v, walk_t *w, const tw_sinsn_t *in)
 {
     if (v->routines[w->st.routine].level >= TW_SCRIPT_CALL_DEPTH) {
-        return TW_E_SCR_DEPTH;
+        return WHY(DEEP_CALLS);
     }
     if (w->stacked_ptrs != 0) {
-        return TW_E_SCR_BAD_TYPE;
+        return WHY(POINTER_STACKED);
     }
     state_t after = v->entry;
     after.must |= w->st.must & SCRATCH_WRITTEN;
@@ -756,7 +766,7 @@ static tw_err_t walk_from(verifier_t *v, join_t *j)
         }
         next = v->at + in.halfwords;
         if (next >= v->n) {
-            return TW_E_SCR_FALL_OFF;
+            return WHY(FALLS_OFF);
         }
     } while (!bit(v->targets, next));
     return flow_to(v, &w, next);
@@ -796,21 +806,21 @@ static tw_err_t check_limits(verifier_t *v)
 {
     const tw_script_t *const s = v->s;
     if (s->regs > TW_SCRIPT_REGS || s->ptrs > TW_SCRIPT_PTRS) {
-        return TW_E_SCR_BAD_REG;
+        return WHY(DECLARED_MANY);
     }
     if (s->stack > TW_SCRIPT_STACK_MAX) {
-        return TW_E_SCR_STACK;
+        return WHY(STACK_DECLARED);
     }
     if (s->budget > TW_SCRIPT_BUDGET_MAX) {
-        return TW_E_SCR_BUDGET;
+        return WHY(BUDGET_DECLARED);
     }
     if (s->code_bytes == 0) {
-        return TW_E_SCR_FALL_OFF;
+        return WHY(EMPTY);
     }
     if ((s->code_bytes & 1) != 0 || s->code_bytes > 2 * TW_SCRIPT_MAX_HALFWORDS || s->pool_bytes > 65535) {
-        return TW_E_SCR_BOUNDS;
+        return WHY(BAD_SIZE);
     }
-    return tw_spool_open(s, &v->pool) && tw_spool_check(&v->pool) ? TW_OK : TW_E_SCR_BOUNDS;
+    return tw_spool_open(s, &v->pool) && tw_spool_check(&v->pool) ? TW_OK : WHY(BAD_POOL);
 }
 
 static tw_err_t verify(verifier_t *v)
@@ -827,17 +837,28 @@ static tw_err_t verify(verifier_t *v)
     return walk_all(v);
 }
 
+static tw_err_t error_of(int why)
+{
+    switch (why) {
+#define TW_SREASON(NAME, ERROR, text) \
+    case WHY_##NAME:                  \
+        return TW_E_SCR_##ERROR;
+#include "engine/script/script_reasons.def"
+    default:
+        return TW_OK;
+    }
+}
+
 tw_err_t tw_script_verify(const tw_script_t *s, bool privileged, uint64_t *calls, tw_fault_t *fault)
 {
     verifier_t v;
     memset(&v, 0, sizeof v);
     v.s = s;
     v.privileged = privileged;
-    const tw_err_t err = verify(&v);
-    if (err != TW_OK) {
-        fault->err = err;
-        fault->at = 2 * v.at;
-        return err;
+    const int why = -(int)verify(&v);
+    if (why != 0) {
+        *fault = (tw_fault_t){.err = error_of(why), .section = (uint32_t)(why - REASON_BASE), .at = 2 * v.at};
+        return fault->err;
     }
     if (calls != NULL) {
         *calls = tw_script_calls(s);

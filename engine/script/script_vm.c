@@ -33,6 +33,7 @@ static void fail(tw_script_ctx_t *c, tw_err_t err)
     if (c->err == TW_OK) {
         c->err = err;
     }
+    c->halt = true;
 }
 
 /* ---- operands ---- */
@@ -59,7 +60,7 @@ static unsigned place(tw_script_ctx_t *c, unsigned code, bool write)
     return NOWHERE;
 }
 
-static void get(tw_script_ctx_t *c, unsigned code, tw_sv_t *v)
+static void get_other(tw_script_ctx_t *c, unsigned code, tw_sv_t *v)
 {
     const unsigned at = place(c, code, false);
     if (at != NOWHERE) {
@@ -71,20 +72,35 @@ static void get(tw_script_ctx_t *c, unsigned code, tw_sv_t *v)
     }
 }
 
+static inline void get(tw_script_ctx_t *c, unsigned code, tw_sv_t *v)
+{
+    if (code < TW_SCRIPT_REGS) {
+        v->v = c->v[code];
+        v->t = c->t[code];
+    } else {
+        get_other(c, code, v);
+    }
+}
+
 /* keep: in the type of the destination; a push and the zero register take what comes. */
 static void put(tw_script_ctx_t *c, unsigned code, tw_sv_t *v, bool keep)
 {
+    unsigned at = code;
     if (code == TW_RC_LC) {
         tw_sv_become(v, TW_T_U16, &c->errors);
         c->lc = (uint16_t)v->v.u;
         return;
     }
-    const unsigned at = place(c, code, true);
+    if (code >= TW_SCRIPT_REGS) {
+        at = place(c, code, true);
+    }
     if (at == NOWHERE) {
         return;
     }
     if (keep && code != TW_RC_S0) {
-        tw_sv_become(v, c->t[at], &c->errors);
+        if (v->t != c->t[at]) {
+            tw_sv_become(v, c->t[at], &c->errors);
+        }
     }
     c->v[at] = v->v;
     c->t[at] = v->t;
@@ -97,15 +113,16 @@ static unsigned type_of(tw_script_ctx_t *c, unsigned code, unsigned otherwise)
     return at != NOWHERE ? c->t[at] : code == TW_RC_LC ? TW_T_U16 : otherwise;
 }
 
-static uint16_t fetch(tw_script_ctx_t *c)
+/* The literals of an instruction, passed over; NULL when the script ends before they do. */
+static const uint8_t *literals(tw_script_ctx_t *c, uint16_t w)
 {
-    const uint32_t at = c->next;
-    if (!tw_inside(at, 2, c->script->code_bytes)) {
-        fail(c, TW_E_SCR_FAULT);
-        return 0;
+    const uint8_t *const at = c->script->code + c->next;
+    c->next = c->pc + 2 * tw_sop_halfwords(w);
+    if (c->next <= c->script->code_bytes) {
+        return at;
     }
-    c->next = at + 2;
-    return tw_get_le16(c->script->code + at);
+    fail(c, TW_E_SCR_FAULT);
+    return NULL;
 }
 
 /* ---- tests ---- */
@@ -329,7 +346,7 @@ static void give_back(tw_script_ctx_t *c, tw_sv_t *result)
     bool callscript = false;
     c->sp = c->base;
     if (c->depth == 0) {
-        c->done = true;
+        c->done = c->halt = true;
     } else {
         const tw_script_frame_t *const f = &c->frames[--c->depth];
         callscript = f->callscript;
@@ -402,13 +419,13 @@ static void control(tw_script_ctx_t *c, uint16_t w)
         give_back(c, NULL);
         break;
     case TW_SOP_BRK:
-        c->held = c->host->brk != NULL && c->host->brk(c->host->ctx, w & 255, c);
+        c->halt |= c->host->brk != NULL && c->host->brk(c->host->ctx, w & 255, c);
         break;
     }
 }
 
 /* Operand, operation, result: what is computed is the same for all words. */
-static void execute(tw_script_ctx_t *c, uint16_t w)
+static __attribute__((noinline)) void execute(tw_script_ctx_t *c, uint16_t w)
 {
     /* of addk, eqk, gtk, ltk */
     const uint32_t with_constant = TW_ALU_ADD | TW_ALU_EQU << 8 | TW_ALU_GTS << 16 | (uint32_t)TW_ALU_LTS << 24;
@@ -419,8 +436,8 @@ static void execute(tw_script_ctx_t *c, uint16_t w)
     unsigned result = AS_IT_IS;
     tw_sptr_t *p;
     tw_sv_t a;
-    tw_sv_t b = {.t = TW_T_I32};
-    a.v.u = 0;
+    tw_sv_t b;
+    b.t = TW_T_I32;
     switch (class) {
     case 0x0:
         if (w >> 8 != TW_SOP_PSHA) {
@@ -460,12 +477,11 @@ static void execute(tw_script_ctx_t *c, uint16_t w)
     case 0x2: {
         x = w >> 8 & 15;
         a.t = (uint8_t)y;
-        const uint32_t at = c->next;
-        c->next = c->pc + 2 * tw_sop_halfwords(w);
-        if (c->next > c->script->code_bytes) {
-            goto illegal;
+        const uint8_t *const at = literals(c, w);
+        if (at == NULL) {
+            return;
         }
-        read(&a, c->script->code + at);
+        read(&a, at);
         break;
     }
     case 0x3:
@@ -508,7 +524,11 @@ static void execute(tw_script_ctx_t *c, uint16_t w)
         y = CONSTANT;
         goto compute;
     case 0xA: {
-        const uint16_t where = fetch(c);
+        const uint8_t *const at = literals(c, w);
+        if (at == NULL) {
+            return;
+        }
+        const uint16_t where = tw_get_le16(at);
         const int lsb = where & 63;
         tw_simage_t mask = TW_SHL((tw_simage_t)2, where >> 8 & 63) - 1;
         x = w >> 8 & 15;
@@ -628,7 +648,8 @@ static void execute(tw_script_ctx_t *c, uint16_t w)
                 a.t = (uint8_t)type_of(c, x, b.t);
             }
             /* a small constant has a float form, but -1 no unsigned one */
-            if ((todo & SAME_TYPE) != 0 && (y != CONSTANT || tw_stype_is_float(a.t))) {
+            if ((todo & SAME_TYPE) != 0 && a.t != b.t &&
+                (y != CONSTANT || (TW_SCRIPT_FLOAT && tw_stype_is_float(a.t)))) {
                 tw_sv_become(&b, a.t, &c->errors);
             }
             if ((todo & TW_SE_POP) != 0) {
@@ -676,13 +697,9 @@ void tw_script_begin(tw_script_ctx_t *c, const tw_script_t *s, const tw_script_h
 tw_err_t tw_script_go(tw_script_ctx_t *c, uint32_t limit)
 {
     const uint32_t until = limit == 0 ? UINT32_MAX : c->used + limit; /* `used` stays far below */
-    c->held = false;
-    while (!c->done && c->err == TW_OK) {
-        if (c->held || c->used >= until) {
-            c->held = true;
-            c->pc = c->next;
-            return TW_E_SCR_HELD;
-        }
+    const uint32_t stop = tw_min_u32(until, c->budget);
+    c->halt = c->done || c->err != TW_OK;
+    while (!c->halt) {
 #if TW_SCRIPT_FAST
         if (limit == 0 && c->script->fast != NULL) { /* as far as it goes; what it leaves is done below */
             tw_fast_run(c);
@@ -691,18 +708,27 @@ tw_err_t tw_script_go(tw_script_ctx_t *c, uint32_t limit)
             }
         }
 #endif
-        c->pc = c->next;
-        if (c->used >= c->budget) {
-            fail(c, TW_E_SCR_BUDGET);
+        const uint32_t at = c->next;
+        c->pc = at;
+        if (c->used >= stop) {
+            if (c->used < until) {
+                fail(c, TW_E_SCR_BUDGET);
+            }
             break;
         }
-        const uint16_t w = fetch(c);
-        if (c->err != TW_OK) {
+        if (at + 1 >= c->script->code_bytes) {
+            fail(c, TW_E_SCR_FAULT);
             break;
         }
         c->used++;
+        c->next = at + 2;
         c->s1 = (uint16_t)(c->sp - 2); /* out of range when there is no second entry: place() refuses it */
-        execute(c, w);
+        execute(c, tw_get_le16(c->script->code + at));
+    }
+    c->held = !c->done && c->err == TW_OK;
+    if (c->held) {
+        c->pc = c->next;
+        return TW_E_SCR_HELD;
     }
     return c->err;
 }

@@ -12,8 +12,16 @@ QEMU = ["qemu-system-arm", "-M", "microbit", "-display", "none", "-monitor", "no
         "-semihosting-config", "enable=on,target=native", "-kernel", ELF]
 # Modules of the engine, for information: object code before linking, so functions nobody calls are in it.
 MODULES = [("engine-m0plus", "cortex-m0plus", ["engine/base", "engine/arc", "engine/graph"]),
-           ("engine-m4", "cortex-m4", ["engine/base", "engine/arc", "engine/graph"]),
-           ("vm-m4", "cortex-m4", ["engine/script"])]
+           ("engine-m4", "cortex-m4", ["engine/base", "engine/arc", "engine/graph"])]
+# The script machine on a Cortex-M4F, linked: what tw_script_run() needs. Its parts: the machine (decoding, dispatch,
+# operands, pointers, calls), the arithmetic of 15 types, and the compiler's run-time library (64-bit division, double).
+SCRIPT_FLAGS = ["-std=c11", "-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16", "-Os", "-fno-gcse",
+                "-fno-thread-jumps", "-fno-caller-saves", "-fno-schedule-insns2", "-ffunction-sections",
+                "-fdata-sections", "-ffreestanding", "-fbuiltin", "-DTW_SCRIPT_FAST=0", "-I."]
+LABELS = {"vm-m4": "machine", "vm-values-m4": "values", "vm-library-m4": "library"}
+SCRIPT_MAX = {"vm-m4": 4096, "vm-values-m4": 3584}
+SCRIPT_PROFILES = [("without int64, uint64, fp64", ["-DTW_SCRIPT_WIDE=0"]), ("without floats", ["-DTW_SCRIPT_FLOAT=0"]),
+                   ("int8 to uint32 alone", ["-DTW_SCRIPT_WIDE=0", "-DTW_SCRIPT_FLOAT=0"])]
 
 
 def text_of(elf):
@@ -45,13 +53,58 @@ def module_text(cpu, folders):
     return total
 
 
+def compiled(part, options=()):
+    """Object of engine/script/script_<part>.c."""
+    obj = f"build/min_device/script_{part}.o"
+    subprocess.run(["arm-none-eabi-gcc", *SCRIPT_FLAGS, *options, "-c", f"engine/script/script_{part}.c", "-o", obj],
+                   check=True)
+    return obj
+
+
+def script_text(options=()):
+    """{part: bytes} of the linked script machine."""
+    objects = [compiled(part, options) for part in ("vm", "value", "op")]
+    elf, where = "build/min_device/script.elf", "build/min_device/script.map"
+    subprocess.run(["arm-none-eabi-gcc", *SCRIPT_FLAGS, "-nostdlib", "-Wl,--gc-sections,-e,tw_script_run,-u,tw_script_go",
+                    f"-Wl,-Map={where}", *objects, "-lc", "-lgcc", "-o", elf], check=True, stderr=subprocess.DEVNULL)
+    text = open(where).read()
+    text = text[text.index("Linker script and memory map"):]
+    parts = {"vm-m4": 0, "vm-values-m4": 0, "vm-library-m4": 0}
+    for size, path in re.findall(r"^ \.(?:text|rodata)\S*\s+0x[0-9a-f]+\s+0x([0-9a-f]+)\s+(\S+)$", text, re.M):
+        part = "vm-library-m4" if path not in objects else "vm-values-m4" if "value" in path else "vm-m4"
+        parts[part] += int(size, 16)
+    return parts
+
+
+def object_text(part):
+    out = subprocess.run(["arm-none-eabi-size", compiled(part)], capture_output=True, text=True, check=True).stdout
+    return int(out.splitlines()[1].split()[0])
+
+
+def report_scripts():
+    parts = script_text()
+    for name, size in parts.items():
+        print(f"size {name} text={size}")
+    for what, options in SCRIPT_PROFILES:
+        print(f"size vm-m4 ({what}) " + " ".join(f"{LABELS[n]}={v}" for n, v in script_text(options).items()))
+    print(f"size verifier-m4 text={object_text('verify')}")
+    print(f"size disasm-m4 text={object_text('disasm')}")
+    for name, limit in SCRIPT_MAX.items():
+        if parts[name] > limit:
+            sys.exit(f"{name}: text={parts[name]}, at most {limit}")
+
+
 def main():
+    if "--scripts" in sys.argv:
+        return report_scripts()
     first, second = run(QEMU), run(QEMU)
     host = run(["build/min_device/min_host"])
     text, ram = text_of(ELF), first["static"] + first["stack"]
     print(f"size min-device text={text} ram={ram} stack={first['stack']}")
     for name, cpu, folders in MODULES if "--brief" not in sys.argv else []:
         print(f"size {name} text={module_text(cpu, folders)}")
+    if "--brief" not in sys.argv:
+        report_scripts()
     if first != second:
         sys.exit(f"min-device: two runs differ: {first} and {second}")
     if first["crc"] != host["crc"]:

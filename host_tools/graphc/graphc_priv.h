@@ -158,7 +158,8 @@ typedef struct g_end {
     uint32_t slot; /* position among the node's arcs */
 } g_end_t;
 
-typedef enum g_arc_kind { G_ARC_IN, G_ARC_OUT, G_ARC_NODES } g_arc_kind_t;
+/* A constant begins at G_IO without an IO. */
+typedef enum g_arc_kind { G_ARC_IN, G_ARC_OUT, G_ARC_NODES, G_ARC_CONSTANT } g_arc_kind_t;
 typedef struct g_arc {
     g_pos_t pos;
     g_arc_kind_t kind;

@@ -380,7 +380,9 @@ static void verify(gen_t *g)
         sl_error(g->c, pos, "the script is too large for the machine: %u bytes of code, too many branches or functions",
                  out->code_bytes);
     } else {
-        sl_error(g->c, pos, "the machine would refuse this: %s at byte %u", tw_err_text(err), fault.at);
+        char text[200];
+        sl_error(g->c, pos, "the machine would refuse this: %s",
+                 tw_script_explain(out->code, out->code_bytes, &fault, text, sizeof text));
     }
 }
 

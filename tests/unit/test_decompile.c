@@ -152,6 +152,14 @@ static void public_graphs_that_compile_come_back(void **state)
 #define AMP "node arm_stream_amplifier 0\n_end_\n"
 #define ENDS "arc_input 0 arm_stream_amplifier 0 0 0\narc_output 1 arm_stream_amplifier 0 1 0\n"
 #define TWO "node arm_stream_amplifier 0\n_end_\nnode arm_stream_filter 0\n_end_\n"
+#define MIXER                                                              \
+    "node arm_stream_mixer 0\n_end_\narc_input 0 arm_stream_mixer 0 0 0\n" \
+    "arc_output 1 arm_stream_mixer 0 8 0\n"
+#define EIGHT " 8 s16; 1 2 3 4 5 6 7 -8\n"
+#define FRAME48 " arc_parameters\n" EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT "_end_\n"
+#define ZEROS48                                                                   \
+    " arc_parameters\n 24 s16; 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n" \
+    " 24 s16; 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n_end_\n"
 #define CHAIN                                  \
     "arc_input 0 arm_stream_amplifier 0 0 0\n" \
     "arc arm_stream_amplifier 0 1 0 arm_stream_filter 0 0 0\narc_output 1 arm_stream_filter 0 1 0\n"
@@ -297,7 +305,49 @@ static const struct {
      "node arm_stream_converter 0\n"},
     {"a split", IO "stream_io 2\n stream_io_hwid 9\n" AMP ENDS "arc_output 2 arm_stream_amplifier 0 1 0\n",
      "node arm_stream_split 0\n"},
+    {"constants", IO MIXER "arc_constant arm_stream_mixer 0 1 0\n" FRAME48,
+     "arc_constant arm_stream_mixer 0 1 0\n    arc_map_hwblock 0\n    arc_parameters\n"},
+    {"constants of zeros, and a name",
+     IO MIXER "arc_constant arm_stream_mixer 0 1 0\n" ZEROS48
+              "arc_constant arm_stream_mixer 0 2 0\n arc_name bias\n" FRAME48,
+     "arc_name bias\n"},
 };
+
+static void a_constant_has_contents_and_no_buffer(void **state)
+{
+    (void)state;
+#define CONSTANT "arc_constant arm_stream_mixer 0 1 0\n"
+    static const struct {
+        const char *text, *says;
+    } rows[] = {
+        {IO MIXER CONSTANT, "needs arc_parameters"},
+        {IO MIXER CONSTANT " arc_parameters\n 3 s16; 5 6 7\n_end_\n",
+         "6 bytes are no whole number of the reader's frames"},
+        {IO MIXER CONSTANT FRAME48 " arc_delay 1\n", "has no buffer"},
+        {IO MIXER CONSTANT FRAME48 " arc_ring 1\n", "has no buffer"},
+        {IO MIXER CONSTANT FRAME48 " arc_jitter_ctrl 2\n", "has no buffer"},
+        {IO MIXER CONSTANT FRAME48 " arc_map_at 0 0\n", "has no buffer"},
+        {IO MIXER CONSTANT FRAME48 " arc_flow_error 1 1\n", "has no buffer"},
+        {IO MIXER "arc_constant arm_stream_mixer 0 8 0\n" FRAME48, "here it would consume"},
+        {IO MIXER "arc_constant arm_stream_mixer 0 0 0\n" FRAME48, "connected already"},
+        {IO MIXER "arc_constant arm_stream_mixer 7 0 0\n" FRAME48, "arm_stream_mixer 7"},
+    };
+    for (size_t i = 0; i < TW_COUNT(rows); i++) {
+        static char text[4096];
+        tw_graphc_out_t out;
+        bool said = false;
+        snprintf(text, sizeof text, "%s", rows[i].text);
+        assert_false(compile_text(text, &(tw_graphc_opts_t){0}, &out));
+        for (unsigned k = 0; k < out.diags.n; k++) {
+            said = said || strstr(out.diags.rows[k].text, rows[i].says) != NULL;
+        }
+        if (!said) {
+            show(rows[i].says, &out.diags);
+            fail_msg("row %zu does not say '%s'", i, rows[i].says);
+        }
+        tw_graphc_free(&out);
+    }
+}
 
 /* Columns are the formatter's: runs of blanks behind the indentation count as one. */
 static char *squeeze(const char *text)
@@ -743,6 +793,7 @@ int main(void)
         cmocka_unit_test(every_example_comes_back),
         cmocka_unit_test(public_graphs_that_compile_come_back),
         cmocka_unit_test(everything_the_language_says_comes_back),
+        cmocka_unit_test(a_constant_has_contents_and_no_buffer),
         cmocka_unit_test(random_graphs_come_back),
         cmocka_unit_test(ports_copies_and_buffers_of_a_platform_come_back),
         cmocka_unit_test(a_graph_is_wide_exactly_when_12_bits_are_too_few),

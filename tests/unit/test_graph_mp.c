@@ -8,6 +8,7 @@
 #include "tests/support/random_graph.h"
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -137,12 +138,37 @@ static void relax(void *ctx)
     sched_yield();
 }
 
+static sem_t beds[THREADS];
+
+static void wait_asleep(void *ctx, uint32_t k)
+{
+    struct timespec t;
+    (void)ctx;
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_nsec += 1000000;
+    if (t.tv_nsec >= 1000000000) {
+        t.tv_sec++;
+        t.tv_nsec -= 1000000000;
+    }
+    (void)sem_timedwait(&beds[k], &t);
+}
+
+static void wake_up(void *ctx, uint32_t k)
+{
+    (void)ctx;
+    sem_post(&beds[k]);
+}
+
 static void *help(void *arg)
 {
+    enum { IN_VAIN = 20 };
     const uint32_t k = (uint32_t)(uintptr_t)arg;
+    unsigned idle = 0;
     while (!stop) {
-        if (!tw_graph_help(&crew, k)) {
-            sched_yield();
+        idle = tw_graph_help(&crew, k) ? 0 : idle + 1;
+        if (idle > IN_VAIN) {
+            tw_graph_doze(&crew, k);
+            idle = 0;
         }
     }
     return NULL;
@@ -154,7 +180,12 @@ static void open_crew(const tw_instance_cfg_t *cfg, uint32_t n)
 {
     assert_int_equal(tw_crew_init(&crew, cfg, n), TW_OK);
     crew.relax = relax;
+    crew.wait = wait_asleep;
+    crew.wake = wake_up;
     stop = false;
+    for (uint32_t k = 0; k < THREADS; k++) {
+        sem_init(&beds[k], 0, 0);
+    }
 }
 
 static void start_helpers(uint32_t n)

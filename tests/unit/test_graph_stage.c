@@ -629,6 +629,26 @@ static void blocks_of_one_node_never_overlap(void **state)
     assert_int_equal(fault.at, record + SECOND);
 }
 
+/* Between its first run and its last others of its thread run, too. */
+static void test_S1_L960_what_lasts_until_a_run_completes_is_laid_on_nothing(void **state)
+{
+    (void)state;
+    enum { SECOND = 20 + 12 };
+    static uint8_t scratch[16384];
+    rig_board(&swapped.rig);
+    for (uint32_t type = 1; type <= 2; type++) {
+        tw_arena_t arena = {.base = scratch, .size = sizeof scratch};
+        tw_fault_t fault = {0};
+        three(TW_NB_STAYS);
+        const uint32_t record = tw_image_node(img, 2);
+        tw_image_poke(img, record + SECOND, TW_NB_TYPE, type);
+        tw_image_fix(img, tw_img_word(img, 0, TW_W_TOTAL));
+        const tw_err_t err = tw_graph_check(img, tw_img_word(img, 0, TW_W_TOTAL), &swapped.rig.board, &arena, &fault);
+        assert_int_equal(err, type == 1 ? TW_OK : TW_E_IMG_MEM);
+        assert_true(err == TW_OK || fault.at == record + SECOND);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -644,6 +664,7 @@ int main(void)
         cmocka_unit_test(an_isolated_node_runs_behind_the_protection_unit),
         cmocka_unit_test(each_mistake_of_a_swapped_block_has_its_code_and_place),
         cmocka_unit_test(blocks_of_one_node_never_overlap),
+        cmocka_unit_test(test_S1_L960_what_lasts_until_a_run_completes_is_laid_on_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -277,6 +277,8 @@ static const struct {
      " delay=2 script=-1 crumbs=0:0/0 data=0100020003000400\n"},
     {"S0:L474 whole frames", "arc_parameters", GRAPH AMP END ARC "arc_parameters\n 3 i16; 1 2 3\n_end_\n",
      "error: 6 bytes are no whole number of the producer's frames of 8 bytes\n"},
+    {"own", "arc_constant", GRAPH AMP END "arc_constant amp 0 0 0\narc_parameters\n 4 i16; 1 2 3 4\n_end_\n",
+     " data=0100020003000400\n"},
     {"later", "mem_fill_pattern", AMP END ARC "mem_fill_pattern 0xA5A5A5A5\n", " pattern=0xa5a5a5a5\n"},
 };
 

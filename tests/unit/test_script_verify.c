@@ -160,6 +160,44 @@ static void each_rule_names_its_code_and_its_byte(void **state)
 }
 
 static const struct {
+    const char *text, *says;
+    limits_t limits;
+} explained[] = {
+    {"nop\nload r0 *p1\nret", "instruction 1 (byte 2) `load r0 *p1`: p1 is not set on every path", {2, 2, 4, 0}},
+    {"movi int32 r0 5\nstore *p0 r0\nret",
+     "instruction 1 (byte 6) `store *p0 r0`: p0 is not set on every path, or shows constants",
+     {2, 2, 4, 0}},
+    {"copy r0 s0\nret",
+     "instruction 0 (byte 0) `copy r0 s0`: takes from an empty stack, or what is its caller's",
+     {2, 2, 4, 0}},
+    {"add r0 r3\nret", "instruction 0 (byte 0) `add r0 r3`: a register beyond those declared", {2, 2, 4, 0}},
+    {".h16 F000\nret", "instruction 0 (byte 0) `.h16 F000`: reserved for later", {2, 2, 4, 0}},
+    {"ret", "more stack declared than there is", {2, 2, 65, 0}},
+};
+
+static void a_refusal_says_which_instruction_and_why(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < TW_COUNT(explained); i++) {
+        const tw_script_t s = script_of(explained[i].text, explained[i].limits);
+        tw_fault_t f = {0};
+        char text[97];
+        assert_int_not_equal(tw_script_verify(&s, false, NULL, &f), TW_OK);
+        (void)tw_script_explain(s.code, s.code_bytes, &f, text, sizeof text);
+        assert_string_equal(text, explained[i].says);
+    }
+}
+
+static void a_fault_without_a_reason_gives_the_text_of_its_error(void **state)
+{
+    (void)state;
+    const uint8_t ret[2] = {0, 0xC0};
+    const tw_fault_t f = {.err = TW_E_SCR_DEPTH};
+    char text[20];
+    assert_string_equal(tw_script_explain(ret, 0, &f, text, sizeof text), "calls too deep or r");
+}
+
+static const struct {
     const char *why, *text;
     limits_t limits;
 } accepted[] = {
@@ -266,6 +304,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_rule_names_its_code_and_its_byte),
+        cmocka_unit_test(a_refusal_says_which_instruction_and_why),
+        cmocka_unit_test(a_fault_without_a_reason_gives_the_text_of_its_error),
         cmocka_unit_test(what_keeps_the_rules_is_accepted),
         cmocka_unit_test(limits_are_checked_before_code),
         cmocka_unit_test(scripts_called_are_reported_for_the_cycle_check),

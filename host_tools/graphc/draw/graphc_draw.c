@@ -198,7 +198,7 @@ char *g_draw(const g_model_t *m)
     }
     pic.n_arcs = 0;
     for (uint32_t i = 0; i < m->n_arcs; i++) {
-        if (!m->arcs[i].lock) { /* a lock carries no data */
+        if (!m->arcs[i].lock && m->arcs[i].kind != G_ARC_CONSTANT) { /* neither carries a stream */
             draw_arc(m, &m->arcs[i], &pic.arcs[pic.n_arcs++]);
         }
     }

@@ -168,6 +168,8 @@ static bool draw_io(const image_t *x, uint32_t i, tw_pic_io_t *io)
     return true;
 }
 
+enum { CONSTANT = 3 }; /* type of an arc */
+
 static bool is_end(const tw_pic_t *p, uint32_t end)
 {
     return (end & TW_PIC_IO) != 0 ? (end & ~TW_PIC_IO) < p->n_ios : end < p->n_nodes;
@@ -189,7 +191,9 @@ static bool draw_arc(const image_t *x, const tw_pic_t *p, uint32_t i, tw_pic_arc
     a->from_port = (uint8_t)(x->wide ? tw_bits(a7, TW_A7W_PRODUCER_PORT) : tw_bits(a3, TW_A3_PRODUCER_PORT));
     a->to_port = (uint8_t)(x->wide ? tw_bits(a7, TW_A7W_CONSUMER_PORT) : tw_bits(a3, TW_A3_CONSUMER_PORT));
     a->delayed = tw_img_word(x->p, at, 5) != 0;
-    *kept = from != to || a->delayed; /* a lock arc goes from a node to itself and holds nothing */
+    /* a lock arc goes from a node to itself and holds nothing; a constant comes from nowhere */
+    *kept = (from != to || a->delayed) && tw_bits(a0, TW_A0_TYPE) != CONSTANT;
+    a->from = *kept ? a->from : a->to;
     if (!is_end(p, a->from) || !is_end(p, a->to) || !read_format(x, tw_bits(a0, TW_A0_PRODUCER_FORMAT), &f) ||
         !read_format(x, tw_bits(a0, TW_A0_CONSUMER_FORMAT), &g)) {
         return false;

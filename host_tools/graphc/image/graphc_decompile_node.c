@@ -279,10 +279,16 @@ static void end_of(dec_t *x, uint32_t node, uint32_t slot, uint32_t format)
     dec_put(x, " %s %u %u %u", type_of(x, node)->name, x->nodes[node].inst, port_of(x, node, slot), format);
 }
 
+enum { CONSTANT = 3 }; /* type of an arc */
+
 static void arc_line(dec_t *x, const tw_img_ends_t *e, uint32_t a0)
 {
     const uint32_t from = tw_bits(a0, TW_A0_PRODUCER_FORMAT), to = tw_bits(a0, TW_A0_CONSUMER_FORMAT);
-    dec_put(x, e->from == TW_IMG_IO ? "arc_input %u" : e->to == TW_IMG_IO ? "arc_output %u" : "arc", e->io);
+    const char *kind = tw_bits(a0, TW_A0_TYPE) == CONSTANT ? "arc_constant"
+                       : e->from == TW_IMG_IO              ? "arc_input %u"
+                       : e->to == TW_IMG_IO                ? "arc_output %u"
+                                                           : "arc";
+    dec_put(x, kind, e->io);
     if (e->from != TW_IMG_IO) {
         end_of(x, e->from, e->from_port, from);
     }
@@ -296,10 +302,12 @@ static void arc_line(dec_t *x, const tw_img_ends_t *e, uint32_t a0)
 }
 
 /* As the compiler would name it. */
-static void default_name(const dec_t *x, const tw_img_ends_t *e, char *to)
+static void default_name(const dec_t *x, const tw_img_ends_t *e, bool constant, char *to)
 {
     char full[80];
-    if (tw_img_same_port(e)) {
+    if (constant) {
+        snprintf(full, sizeof full, "const.%s", dec_symbol(x, TW_SYM_NODE, e->to));
+    } else if (tw_img_same_port(e)) {
         snprintf(full, sizeof full, "lock.%s", dec_symbol(x, TW_SYM_NODE, e->from));
     } else if (e->from == TW_IMG_IO || e->to == TW_IMG_IO) {
         snprintf(full, sizeof full, "%s.%s", e->from == TW_IMG_IO ? "in" : "out", dec_symbol(x, TW_SYM_IO, e->io));
@@ -325,9 +333,7 @@ static void behaviour(dec_t *x, uint32_t at, uint32_t a0, uint32_t a4)
     tag(x, "arc_debug_page", reg / 16);
     tag(x, "arc_debug_reg", reg % 16);
     tag(x, "arc_flush", tw_bits(a0, TW_A0_FLUSH_DATA) | tw_bits(a0, TW_A0_FLUSH_DESC) << 1);
-    if (tw_bits(a0, TW_A0_TYPE) == 3) {
-        dec_lost(x, at, "that an arc is a constant");
-    } else {
+    if (tw_bits(a0, TW_A0_TYPE) != CONSTANT) {
         tag(x, "arc_ring", tw_bits(a0, TW_A0_TYPE));
     }
     if (tw_bits(a4, TW_A4_ALIGN)) {
@@ -345,6 +351,13 @@ static bool all_zero(const uint8_t *p, uint32_t n)
     return true;
 }
 
+static void contents(dec_t *x, const uint8_t *held, uint32_t bytes)
+{
+    dec_put(x, "    arc_parameters\n");
+    dec_bytes(x, "        ", held, bytes);
+    dec_put(x, "    _end_\n");
+}
+
 static void buffer(dec_t *x, uint32_t arc, uint32_t at, uint32_t a0)
 {
     const uint32_t fill = dec_word(x, at, 5), bytes = dec_word(x, at, 2);
@@ -352,13 +365,18 @@ static void buffer(dec_t *x, uint32_t arc, uint32_t at, uint32_t a0)
                       to = dec_format(x, tw_bits(a0, TW_A0_CONSUMER_FORMAT));
     const uint32_t frame = tw_max_u32(from.frame_bytes, to.frame_bytes);
     const uint8_t *held = x->img + tw_img_section(x->img, TW_SEC_PARAMS).at + dec_word(x, at, 6);
+    if (tw_bits(a0, TW_A0_TYPE) == CONSTANT) {
+        if (!plain(x)) {
+            dec_put(x, "    arc_map_hwblock %u\n", tw_bits(a0, TW_A0_VID));
+        }
+        contents(x, held, fill);
+        return;
+    }
     tag(x, "arc_delay", fill / from.frame_bytes);
     if (fill % from.frame_bytes != 0) {
         dec_lost(x, at + 20, "what the buffer of arc %u holds at reset", arc);
     } else if (tw_bits(a0, TW_A0_PREFILL) && !all_zero(held, fill)) {
-        dec_put(x, "    arc_parameters\n");
-        dec_bytes(x, "        ", held, fill);
-        dec_put(x, "    _end_\n");
+        contents(x, held, fill);
     }
     if (!plain(x)) {
         dec_put(x, "    arc_map_at %u %u %u\n", tw_bits(a0, TW_A0_VID), dec_word(x, at, 1), bytes);
@@ -377,7 +395,7 @@ static void one_arc(dec_t *x, uint32_t arc, uint32_t pattern)
         return; /* the compiler adds it again */
     }
     arc_line(x, &e, a0);
-    default_name(x, &e, usual);
+    default_name(x, &e, tw_bits(a0, TW_A0_TYPE) == CONSTANT, usual);
     if (name[0] != 0 && strcmp(name, usual) != 0) {
         dec_put(x, "    arc_name %s\n", name);
     }

@@ -198,7 +198,7 @@ static uint32_t ends(const g_model_t *m, const g_arc_t *a)
 
 static uint32_t last_word(const g_model_t *m, const g_arc_t *a)
 {
-    const uint32_t io = a->kind != G_ARC_NODES ? BITS(a->io, TW_A7_IO) : 0;
+    const uint32_t io = a->kind == G_ARC_IN || a->kind == G_ARC_OUT ? BITS(a->io, TW_A7_IO) : 0;
     return !wide(m) ? io : io | BITS(a->from.slot, TW_A7W_PRODUCER_PORT) | BITS(a->to.slot, TW_A7W_CONSUMER_PORT);
 }
 
@@ -209,7 +209,8 @@ static void arcs(g_out_t *o, const g_model_t *m)
         const bool prefill = a->fill_bytes > 0;
         g_out_word(o, BITS(a->bank, TW_A0_VID) | BITS(a->from.format, TW_A0_PRODUCER_FORMAT) |
                           BITS(a->to.format, TW_A0_CONSUMER_FORMAT) | BITS(a->hqos, TW_A0_HQOS) |
-                          BITS(a->ring, TW_A0_TYPE) | BITS((uint32_t)(a->flush & 1), TW_A0_FLUSH_DATA) |
+                          BITS(a->kind == G_ARC_CONSTANT ? 3u : a->ring, TW_A0_TYPE) |
+                          BITS((uint32_t)(a->flush & 1), TW_A0_FLUSH_DATA) |
                           BITS((uint32_t)(a->flush >> 1), TW_A0_FLUSH_DESC) | BITS(prefill, TW_A0_PREFILL) |
                           BITS(a->set_buffer, TW_A0_RUNTIME_BASE));
         g_out_word(o, a->at);

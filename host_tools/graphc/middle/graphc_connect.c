@@ -218,11 +218,34 @@ static void check_attributes(g_model_t *m, g_arc_t *a)
     }
 }
 
+/* It has no buffer, so nothing of a buffer can be said of it. */
+static void check_constant(g_model_t *m, const g_arc_t *a)
+{
+    const uint32_t frame = m->n_formats > 0 ? m->formats[a->to.format].frame_bytes : 1;
+    const bool plain = a->delay == 0 && !a->crumbs && a->ring == 0 && a->flush == 0 && a->fill_pattern == 0 &&
+                       !a->hqos && !a->placed && a->jitter <= 1.0 && a->script == G_NONE && a->debug_cmd == 0 &&
+                       a->underflow == 0 && a->overflow == 0 && !a->by_domain;
+    if (!a->has_data || a->data_bytes == 0) {
+        g_error(m, &a->pos, "arc_constant needs arc_parameters: the frames that are read");
+    } else if (a->data_bytes % frame != 0) {
+        g_error(m, &a->data_pos, "%u bytes are no whole number of the reader's frames of %u bytes", a->data_bytes,
+                frame);
+    }
+    if (!plain) {
+        g_error(m, &a->pos,
+                "a constant has no buffer: arc_constant takes arc_name, arc_map_hwblock and arc_parameters");
+    }
+}
+
 void g_connect(g_model_t *m)
 {
     for (uint32_t i = 0; i < m->n_arcs; i++) {
         g_arc_t *a = &m->arcs[i];
-        if (a->kind != G_ARC_NODES) {
+        if (a->kind == G_ARC_CONSTANT) {
+            (void)connect_end(m, i, &a->to, false);
+            a->from.format = a->to.format;
+            check_constant(m, a);
+        } else if (a->kind != G_ARC_NODES) {
             connect_io(m, i, a);
         } else {
             (void)connect_end(m, i, &a->from, true);

@@ -395,7 +395,7 @@ static void serve_all(inserter_t *s)
     for (uint32_t i = 0; i < n; i++) {
         s->next[i] = G_NONE;
         s->last[i] = i;
-        const uint32_t first = first_of(m, &m->arcs[i]);
+        const uint32_t first = m->arcs[i].kind == G_ARC_CONSTANT ? i : first_of(m, &m->arcs[i]);
         if (first != i) {
             s->next[s->last[first]] = i;
             s->last[first] = i;

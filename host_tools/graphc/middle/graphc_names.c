@@ -128,6 +128,8 @@ static bool name_arcs(g_model_t *m)
         }
         if (a->lock) {
             snprintf(wanted, sizeof wanted, "lock.%s", m->nodes[a->from.node].name);
+        } else if (a->kind == G_ARC_CONSTANT) {
+            snprintf(wanted, sizeof wanted, "const.%s", m->nodes[a->to.node].name);
         } else if (a->kind == G_ARC_NODES) {
             snprintf(wanted, sizeof wanted, "%s-%s", m->nodes[a->from.node].name, m->nodes[a->to.node].name);
         } else {

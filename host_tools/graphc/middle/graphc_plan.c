@@ -149,6 +149,10 @@ static double input_waits(const g_model_t *m, const g_arc_t *a)
 
 static void size_arc(g_model_t *m, g_arc_t *a)
 {
+    if (a->kind == G_ARC_CONSTANT) { /* it is read where the image is */
+        a->fill_bytes = a->data_bytes;
+        return;
+    }
     const uint32_t from = m->formats[a->from.format].frame_bytes, to = m->formats[a->to.format].frame_bytes;
     const uint32_t frame = tw_max_u32(from, to);
     const double flows = flow_bytes(m, a), crumbs = crumb_bytes(m, a), waits = input_waits(m, a);
@@ -687,7 +691,7 @@ static void plan_arc(plan_t *p, g_arc_t *a)
     const bool given = a->vid_given || a->vid != 0;
     mem_region_t *r = mem_region(&p->mem, &a->pos, given ? a->vid : p->m->control.map_vid);
     if (r != NULL) {
-        a->at = mem_fixed(r, &a->pos, a->bytes, arc_align(a));
+        a->at = a->kind != G_ARC_CONSTANT ? mem_fixed(r, &a->pos, a->bytes, arc_align(a)) : 0;
         a->bank = r->bank->vid;
     }
 }

@@ -57,11 +57,9 @@ static void verify_scripts(g_model_t *m)
             check_calls(m, s, calls);
             continue;
         }
-        char text[64] = "";
-        if (fault.at < s->code_bytes) {
-            (void)tw_script_disasm(s->code, s->code_bytes, fault.at, text, sizeof text);
-        }
-        g_error(m, &s->pos, "%s: %s at byte %u, '%s'%s", s->symbol, tw_err_text(err), fault.at, text, advice(err));
+        char text[200];
+        (void)tw_script_explain(s->code, s->code_bytes, &fault, text, sizeof text);
+        g_error(m, &s->pos, "%s: %s%s", s->symbol, text, advice(err));
     }
 }
 

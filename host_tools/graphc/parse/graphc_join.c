@@ -53,7 +53,7 @@ static void follow(const join_t *j, uint32_t index)
 
 static bool is_inner(const g_arc_t *a)
 {
-    return a->scope > 0 && a->kind != G_ARC_NODES;
+    return a->scope > 0 && (a->kind == G_ARC_IN || a->kind == G_ARC_OUT);
 }
 
 static bool open_join(join_t *j)
@@ -251,6 +251,9 @@ static bool all_zero(const uint8_t *p, uint32_t n)
 static void delay_by_contents(g_model_t *m, g_arc_t *a)
 {
     const uint32_t frame = m->formats[a->from.format].frame_bytes;
+    if (a->kind == G_ARC_CONSTANT) {
+        return;
+    }
     if (a->data_bytes % frame != 0) {
         g_error(m, &a->data_pos, "%u bytes are no whole number of the producer's frames of %u bytes", a->data_bytes,
                 frame);

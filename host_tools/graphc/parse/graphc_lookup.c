@@ -184,7 +184,7 @@ static void look_up_io(g_parser_t *p, uint32_t scope, g_arc_t *a, g_end_t *edge)
 static void check_pointers(g_model_t *m, uint32_t scope, const g_arc_t *a)
 {
     const g_end_t *const ends[] = {&a->from, &a->to};
-    const bool edge = a->kind != G_ARC_NODES && (a->set_buffer || scope > 0);
+    const bool edge = (a->kind == G_ARC_IN || a->kind == G_ARC_OUT) && (a->set_buffer || scope > 0);
     for (size_t i = 0; i < TW_COUNT(ends) && m->n_formats > 0; i++) {
         const g_end_t *e = ends[i];
         if (m->formats[e->format].interleave == 2 && !edge && e->node != G_SUB) {
@@ -196,7 +196,7 @@ static void check_pointers(g_model_t *m, uint32_t scope, const g_arc_t *a)
 
 static void look_up_arc(g_parser_t *p, uint32_t scope, g_arc_t *a)
 {
-    g_end_t *edge = a->kind == G_ARC_IN ? &a->from : a->kind == G_ARC_OUT ? &a->to : NULL;
+    g_end_t *edge = a->kind == G_ARC_IN || a->kind == G_ARC_CONSTANT ? &a->from : a->kind == G_ARC_OUT ? &a->to : NULL;
     if (edge != &a->from) {
         look_up_end(p, scope, &a->from);
     }
@@ -205,7 +205,9 @@ static void look_up_arc(g_parser_t *p, uint32_t scope, g_arc_t *a)
     }
     /* no port receives and transmits: from a port to itself is the node's lock, by its name */
     a->lock = edge == NULL && a->from.node != G_NONE && a->from.node == a->to.node && a->from.port == a->to.port;
-    if (edge != NULL) {
+    if (a->kind == G_ARC_CONSTANT) {
+        a->from.format = a->to.format; /* as the text's number was found */
+    } else if (edge != NULL) {
         look_up_io(p, scope, a, edge);
     }
     check_pointers(p->m, scope, a);

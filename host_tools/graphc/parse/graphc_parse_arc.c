@@ -91,6 +91,16 @@ bool g_read_arc(g_parser_t *p)
     return take_end(p, &a.from) && take_end(p, &a.to) && take_quality(p, &a) && add_arc(p, &a);
 }
 
+bool g_read_arc_constant(g_parser_t *p)
+{
+    g_arc_t a = new_arc(p, G_ARC_CONSTANT);
+    if (!take_end(p, &a.to)) {
+        return false;
+    }
+    a.from = (g_end_t){.pos = a.to.pos, .format = a.to.format, .node = G_IO};
+    return take_quality(p, &a) && add_arc(p, &a);
+}
+
 g_arc_t *g_arc_here(g_parser_t *p)
 {
     return &p->m->arcs[p->m->n_arcs - 1];

@@ -25,7 +25,7 @@ uint64_t g_arc_lcm(const g_model_t *m, const g_arc_t *a)
 const char *g_arc_end_name(const g_model_t *m, const g_arc_t *a, bool to)
 {
     const uint32_t node = to ? a->to.node : a->from.node;
-    return node == G_IO ? m->ios[a->io].symbol : m->nodes[node].name;
+    return node == G_IO ? (a->kind == G_ARC_CONSTANT ? "constant" : m->ios[a->io].symbol) : m->nodes[node].name;
 }
 
 /* ---- banks -------------------------------------------------------------------------------- */

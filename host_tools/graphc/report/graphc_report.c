@@ -237,6 +237,8 @@ static bool says_its_name(const g_model_t *m, const g_arc_t *a)
     char wanted[2 * TW_SYMBOL_MAX + 8];
     if (a->kind == G_ARC_NODES) {
         snprintf(wanted, sizeof wanted, "%s-%s", g_arc_end_name(m, a, false), g_arc_end_name(m, a, true));
+    } else if (a->kind == G_ARC_CONSTANT) {
+        snprintf(wanted, sizeof wanted, "const.%s", g_arc_end_name(m, a, true));
     } else {
         snprintf(wanted, sizeof wanted, "%s.%s", a->kind == G_ARC_IN ? "in" : "out", m->ios[a->io].symbol);
     }
@@ -251,11 +253,11 @@ static void say_arc_notes(g_text_t *t, const g_model_t *m, const g_arc_t *a)
     const uint32_t from = m->formats[a->from.format].frame_bytes, to = m->formats[a->to.format].frame_bytes;
     if (a->lock) {
         g_say(t, "  lock");
-    } else if (g_arc_lcm(m, a) > a->bytes) {
+    } else if (g_arc_lcm(m, a) > a->bytes && a->kind != G_ARC_CONSTANT) {
         g_say(t, "  %llu bytes would hold whole frames of %u and %u", (unsigned long long)g_arc_lcm(m, a), from, to);
     }
     if (a->fill_bytes > 0) {
-        g_say(t, "  %u bytes of delay", a->fill_bytes);
+        g_say(t, "  %u bytes of %s", a->fill_bytes, a->kind == G_ARC_CONSTANT ? "constants" : "delay");
     }
     const uint32_t shares = a->from.node != G_IO ? g_in_place(m, &m->nodes[a->from.node], a->from.slot) : G_NONE;
     if (a->shared != 0) {
