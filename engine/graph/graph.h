@@ -356,6 +356,7 @@ typedef struct tw_graph {
     tw_graph_asks_t asks;
     tw_script_compute_t compute;
     tw_graph_npu_t npu;
+    bool untold;  /* a script faulted while nobody listened: at load */
     bool loading; /* nodes are RESET for the first time, not on the engine's thread: scripts reach nothing outside */
     /* debug tasks of arcs */
     tw_graph_register_t *registers;

@@ -58,7 +58,20 @@ void script_isolate(tw_graph_t *g, uint32_t script, tw_err_t err, uint32_t pc)
     tw_gauge_set(&s->last_error, (uint32_t) - (int32_t)err);
     tw_gauge_set(&s->last_pc, pc);
     tw_gauge_set(&g->last_error, (uint32_t) - (int32_t)err);
+    g->untold = g->untold || g->env.host.event == NULL;
     flow_event(g, TW_GEV_SCRIPT_FAULT, script, pc, err);
+}
+
+void script_tell_faults(tw_graph_t *g)
+{
+    for (uint32_t i = 0; i < g->n_scripts && g->env.host.event != NULL; i++) {
+        const tw_graph_script_t *s = &g->scripts[i];
+        if (tw_gauge_get(&s->disabled) != 0 && tw_gauge_get(&s->faults) != 0) {
+            flow_event(g, TW_GEV_SCRIPT_FAULT, i, tw_gauge_get(&s->last_pc),
+                       (tw_err_t)(-(int32_t)tw_gauge_get(&s->last_error)));
+        }
+    }
+    g->untold = false;
 }
 
 static tw_err_t run(tw_graph_t *g, uint32_t script, const tw_script_start_t *b, const tw_script_ctx_t **c)

@@ -29,8 +29,8 @@ bool g_compile(const char *path, const tw_graphc_opts_t *opts, const tw_platform
     m->n_include_dirs = opts->n_include_dirs;
     m->no_in_place = opts->no_in_place;
     m->want_compact = opts->compact;
-    if (g_parse(m, path, src) && g_resolve(m) && g_insert(m) && g_names(m) && g_merge_params(m) && g_verify(m) &&
-        g_plan(m) && strict_enough(opts, m->diags) && g_canon(m)) {
+    if (g_parse(m, path, src) && g_resolve(m) && g_insert(m) && g_names(m) && g_compile_scripts(m) &&
+        g_merge_params(m) && g_verify(m) && g_plan(m) && strict_enough(opts, m->diags) && g_canon(m)) {
         out->image = g_emit(m, opts->sequence != 0 ? opts->sequence : m->control.sequence, &out->bytes);
         if (out->image != NULL && !g_identify(m, out->image, out->bytes)) {
             free(out->image);

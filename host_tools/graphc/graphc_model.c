@@ -167,6 +167,8 @@ void g_model_free(g_model_t *m)
     }
     for (uint32_t i = 0; i < m->n_scripts; i++) {
         free(m->scripts[i].code);
+        free(m->scripts[i].source);
+        free(m->scripts[i].source_pos);
     }
     free(m->texts);
     free(m->names);

@@ -101,6 +101,9 @@ typedef struct g_script {
     uint8_t *code;   /* code, padding to 4, literals */
     uint32_t code_bytes, literal_bytes;
     bool has_code;
+    char *source; /* of script_source, until g_compile_scripts(); NULL none */
+    uint32_t source_bytes, source_lines;
+    g_pos_t *source_pos; /* of each line */
     char symbol[TW_SYMBOL_MAX + 1];
 } g_script_t;
 
@@ -302,6 +305,8 @@ bool g_resolve(g_model_t *m);
 /** Converters where the two ends of an arc differ, splits where one port feeds several arcs. */
 bool g_insert(g_model_t *m);
 bool g_names(g_model_t *m);
+/** script_source becomes code, with what it needs declared; after g_names(). */
+bool g_compile_scripts(g_model_t *m);
 bool g_plan(g_model_t *m);
 /** Words of the script's memory: what it asked for in whole units of the image. */
 static inline uint32_t g_heap_words(const g_script_t *s)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum {
     TW_SL_TEXT_MAX = 1 << 16, /* [bytes] of a text */
@@ -86,3 +87,6 @@ typedef struct tw_sl_out {
  *         After an error there is no code.
  */
 bool tw_script_compile(const char *text, size_t n, const tw_sl_opts_t *opts, tw_sl_out_t *out);
+
+/** The compiled code as assembler text, each line of the source as a comment before what it became. */
+void tw_script_listing(FILE *f, const tw_sl_out_t *out, const char *text, size_t n);

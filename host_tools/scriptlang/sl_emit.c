@@ -59,7 +59,9 @@ void sl_movi(gen_t *g, unsigned type, unsigned r, uint64_t bits)
 
 void sl_small(gen_t *g, unsigned r, int32_t v)
 {
-    if (v >= -128 && v <= 127) {
+    if (v == 0) {
+        sl_xy(g, K_COPYT, r, ZERO);
+    } else if (v >= -128 && v <= 127) {
         sl_movi(g, TW_T_I8, r, (uint8_t)v);
     } else if (v >= -32768 && v <= 32767) {
         sl_movi(g, TW_T_I16, r, (uint16_t)v);
@@ -195,6 +197,9 @@ unsigned sl_pool(gen_t *g, const uint8_t *p, uint32_t n, unsigned type)
         }
         g->full = true;
         return 127;
+    }
+    for (; g->pool_bytes < at; g->pool_bytes++) { /* nop halfwords, as the assembler has them */
+        g->pool[g->pool_bytes] = (g->pool_bytes & 1) != 0 ? 0xC5 : 0x00;
     }
     memcpy(g->pool + at, p, n);
     g->pool_bytes = at + n;

@@ -624,7 +624,7 @@ static void store_words(gen_t *g, const image_t *im, uint32_t from)
         }
         i += run;
     }
-    g->mem = (place_t){true, -1, -1};
+    g->mem = (place_t){true, (int32_t)im->n, TW_T_I32};
 }
 
 /* The first turn of each `every` is one period from now. */
@@ -662,7 +662,6 @@ static void initial_values(gen_t *g, bool phase_in_r0)
     im->n = c->var_bytes / 4;
     collect(im, c->program->list);
     im->words[0] = c->mark_crc | 1u;
-    g->uses_mem = true;
     sl_xy(g, K_LOAD, R1, m);
     sl_movi(g, TW_T_I32, R2, im->words[0]);
     sl_xy(g, K_EQU, R1, R2);

@@ -6,9 +6,11 @@
 
 unsigned sl_local_register(const gen_t *g, const symbol_t *s)
 {
-    const uint32_t base = s->function == g->function ? g->base : s->function->base;
-    const uint32_t i = base + s->at;
-    return s->kind == SYM_LET && i < g->local_regs ? FIRST_LOCAL + i : 0;
+    if (s->kind != SYM_LET) {
+        return 0;
+    }
+    const uint32_t i = (s->function == g->function ? g->base : s->function->base) + s->at;
+    return i < g->local_regs ? FIRST_LOCAL + i : 0;
 }
 
 uint32_t sl_address(gen_t *g, const symbol_t *s)
@@ -17,7 +19,6 @@ uint32_t sl_address(gen_t *g, const symbol_t *s)
         return s->at;
     }
     const uint32_t base = s->function == g->function ? g->base : s->function->base;
-    g->uses_frame = true;
     return g->frame_at + 4 * (base + s->at - g->local_regs);
 }
 
@@ -27,7 +28,6 @@ void sl_point(gen_t *g, unsigned p, uint32_t byte, unsigned type, unsigned spare
     place_t *at = own ? &g->mem : &g->arg;
     const int32_t elem = (int32_t)(byte / sl_stype_bytes(type));
     place_t fresh;
-    g->uses_mem = true;
     if (!own && p != P0) { /* p1 is not followed: few use it */
         fresh = g->mem;
         at = &fresh;
@@ -453,7 +453,6 @@ static void bounded_index(gen_t *g, const node_t *n, unsigned r, unsigned spare)
 static void point_at_index(gen_t *g, const symbol_t *s, unsigned r)
 {
     const unsigned m = P0 + g->mem_ptr;
-    g->uses_mem = true;
     if (g->mem.type != s->element) {
         sl_xy(g, K_PTYPE, m, s->element);
     }
@@ -495,7 +494,6 @@ static void point_at_pool(gen_t *g, unsigned p, unsigned label)
     sl_pushed(g, -1);
     if (p == P0) {
         g->arg = (place_t){false, -1, -1};
-        g->uses_arg = true;
     }
 }
 
@@ -561,7 +559,6 @@ static void parameter_call(gen_t *g, unsigned k, const node_t *n, uint32_t bytes
     push_number(g, n->index);
     sl_callsys(g, k);
     sl_pushed(g, -1);
-    g->uses_arg = true;
 }
 
 /* A read that fails gives 0. */
@@ -627,9 +624,11 @@ static void point_at_buffer(gen_t *g, unsigned p, const node_t *e)
         point_at_pool(g, p, pool_of_table(g, e->sym));
     } else {
         sl_point(g, p, e->sym->at, e->sym->element, R2);
+        if (p == P1) { /* results never go beyond the array */
+            sl_small(g, R2, (int32_t)(e->sym->at / sl_stype_bytes(e->sym->element) + e->sym->length));
+            sl_xy(g, K_PSIZE, p, R2);
+        }
     }
-    g->uses_arg |= p == P0;
-    g->uses_pair |= p == P1;
 }
 
 static uint32_t buffer_bytes(const node_t *e)
@@ -688,7 +687,7 @@ void sl_system_call(gen_t *g, const node_t *n, bool used)
         point_at_buffer(g, P1, n->list);
     }
     place_arguments(g, args, last);
-    if (n->d != NULL && n->c == NULL && n->k != SYS_NPU) {
+    if (n->d != NULL && n->c == NULL) {
         sl_small(g, R2, (int32_t)buffer_bytes(n->d));
     }
     if (n->k == SYS_EVENT && n->d == NULL) {
@@ -702,6 +701,10 @@ void sl_system_call(gen_t *g, const node_t *n, bool used)
         sl_pushed(g, -1);
     }
     sl_callsys(g, n->k);
+    if (n->k == SYS_NPU && n->list != NULL) { /* no result: 0 bytes of it */
+        sl_put(g, (unsigned)K_NEGT << 8);
+        sl_xy(g, K_CCOPY, R1, ZERO);
+    }
     if (n->flag) { /* microseconds */
         sl_small(g, R2, 1000);
         sl_xy(g, K_DIV, R1, R2);

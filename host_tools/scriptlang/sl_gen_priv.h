@@ -60,8 +60,7 @@ typedef struct gen {
 
     unsigned regs, local_regs, mem_ptr;
     uint32_t frame_at, scratch_at; /* [bytes] in memory */
-    bool uses_scratch, uses_frame, uses_mem, uses_arg, uses_pair;
-    unsigned most_reg;
+    bool uses_scratch;
 
     /* the routine at hand */
     symbol_t *function;

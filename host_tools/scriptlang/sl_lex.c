@@ -60,6 +60,9 @@ static void say(compiler_t *c, tw_sl_grade_t grade, pos_t pos, const char *fmt, 
     tw_sl_diag_t *d = &out->diags[out->n_diags++];
     *d = (tw_sl_diag_t){.line = pos.line, .col = pos.col, .grade = grade};
     (void)vsnprintf(d->text, sizeof d->text, fmt, args);
+    for (char *p = d->text; *p != 0; p++) { /* what is quoted goes to a terminal */
+        *p = *p < ' ' || *p > '~' ? '?' : *p;
+    }
 }
 
 void sl_error(compiler_t *c, pos_t pos, const char *fmt, ...)
@@ -174,7 +177,8 @@ static void lex_unit(compiler_t *c, token_t *t)
         }
         end = longer;
     }
-    if (end == start || is_digit(*start) || (is_word(*start) && sl_reserved(start, (uint32_t)(end - start)))) {
+    const bool step = end - start == 4 && memcmp(start, "step", 4) == 0; /* of a range */
+    if (end == start || is_digit(*start) || step || (is_word(*start) && sl_reserved(start, (uint32_t)(end - start)))) {
         return;
     }
     const int unit = sl_unit_find(start, (uint32_t)(end - start), &scale);
@@ -183,8 +187,7 @@ static void lex_unit(compiler_t *c, token_t *t)
         sl_error(c, pos, "'%.*s' is no unit, such as dB, dBFS, Hz, kHz, ms, s, %%", (int)(end - start), start);
     } else {
         t->value *= scale;
-        t->whole =
-            t->whole ? t->value == floor(t->value) && unit != UNIT_LEVEL : unit == 68 && t->value == floor(t->value);
+        t->whole = unit == 68 && t->value == floor(t->value); /* milliseconds count; the rest measures */
         t->unit = unit;
     }
     c->at = end;

@@ -48,7 +48,7 @@ static void consider(near_t *near, const char *p, uint32_t n)
         return;
     }
     const unsigned d = edits(near->p, near->n, p, n);
-    if (d < near->distance && d < near->n) {
+    if (d < near->distance && 2 * d <= near->n) {
         near->distance = d;
         (void)snprintf(near->best, sizeof near->best, "%.*s", (int)n, p);
     }
@@ -149,6 +149,19 @@ static bool whole_number(const char *p, uint32_t n, int64_t *v)
     return n > 0;
 }
 
+/* "in.audio_in_0" does for "in.io_platform_audio_in_0": arcs of IOs have the name of a manifest in theirs. */
+static bool same_short(const char *name, const char *p, uint32_t n)
+{
+    static const char prefix[] = "io_platform_";
+    const char *cut = strstr(name, prefix);
+    if (cut == NULL) {
+        return false;
+    }
+    const uint32_t head = (uint32_t)(cut - name);
+    const char *tail = cut + sizeof prefix - 1;
+    return n > head && memcmp(name, p, head) == 0 && same(tail, (uint32_t)strlen(tail), p + head, n - head);
+}
+
 static int64_t find(const compiler_t *c, tw_sl_kind_t kind, const char *p, uint32_t n)
 {
     const tw_sl_world_t *w = c->opts->world;
@@ -177,11 +190,15 @@ int64_t sl_object(compiler_t *c, tw_sl_kind_t kind, const char *p, uint32_t n, p
         return i;
     }
     if (w == NULL) {
-        sl_error(c, pos, "the name of a %s needs a graph: compile with --graph FILE or -t URI, or give its number",
-                 kind_name[kind]);
+        sl_error(c, pos, "the name of %s %s needs a graph: compile with --graph FILE or -t URI, or give its number",
+                 kind == TW_SL_ARC ? "an" : "a", kind_name[kind]);
         return -1;
     }
     i = find(c, kind, p, n);
+    for (uint32_t k = 0; kind == TW_SL_ARC && i < 0 && k < w->n[kind]; k++) {
+        const char *name = w->name(w->ctx, kind, k);
+        i = name != NULL && same_short(name, p, n) ? (int64_t)k : i;
+    }
     if (i < 0) {
         near_t near = {.p = p, .n = n, .distance = 3};
         consider_objects(c, &near, kind);

@@ -75,12 +75,10 @@ bool sl_expect(compiler_t *c, const char *text, const char *why)
 bool sl_reserved(const char *p, uint32_t n)
 {
     static const char *const words[] = {
-        "if",       "then",  "else",    "elif", "end",   "while", "do",    "for",     "in",     "step",
-        "repeat",   "on",    "every",   "var",  "let",   "const", "table", "func",    "return", "break",
-        "continue", "state", "machine", "goto", "enter", "skip",  "and",   "or",      "not",    "mod",
-        "true",     "false", "off",     "gpio", "event", "trace", "timer", "usecase", "reset",  "npu",
-        "app",      "run",   "arc",     "node", "sys",   "io",    "graph", "write",
-    };
+        "if",    "then",  "else",    "elif",  "end",  "while",  "do",    "for",      "repeat", "on",      "every",
+        "var",   "let",   "const",   "table", "func", "return", "break", "continue", "state",  "machine", "goto",
+        "enter", "skip",  "and",     "or",    "not",  "mod",    "true",  "false",    "off",    "gpio",    "event",
+        "trace", "timer", "usecase", "reset", "npu",  "app",    "run",   "arc",      "sys",    "write"};
     for (size_t i = 0; i < TW_COUNT(words); i++) {
         if (strlen(words[i]) == n && memcmp(words[i], p, n) == 0) {
             return true;
@@ -668,21 +666,15 @@ static node_t *reset_statement(compiler_t *c)
     return sl_join(c, n) ? n : NULL;
 }
 
-/* npu submit SLOT [, IN [, OUT]] */
+/* npu submit SLOT, IN */
 static node_t *npu_statement(compiler_t *c)
 {
     node_t *n = sys_node(c, 10, c->tok.pos);
     sl_next(c);
     if (n == NULL || !sl_expect(c, "submit", " and the number of a model") || (n->a = number(c, 1)) == NULL ||
-        (n->b = sl_expression(c)) == NULL || (sl_accept(c, ",") && (n->d = sl_expression(c)) == NULL)) {
+        (n->b = sl_expression(c)) == NULL || !sl_expect(c, ",", " and the array it computes from") ||
+        (n->d = sl_expression(c)) == NULL) {
         return NULL;
-    }
-    if (sl_accept(c, ",")) {
-        node_t *out = sl_expression(c);
-        if (out == NULL || n->d == NULL) {
-            return NULL;
-        }
-        n->list = out;
     }
     return sl_join(c, n) ? n : NULL;
 }

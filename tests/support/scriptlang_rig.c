@@ -74,10 +74,11 @@ static void give_float(tw_script_ctx_t *c, double v)
     tw_script_set_real(c, 1, TW_T_FP32, v);
 }
 
-static const tw_sl_param_t *find_param(uint32_t node, uint32_t tag)
+static const tw_sl_param_t *find_param(const sl_rig_t *r, uint32_t node, uint32_t tag)
 {
-    uint32_t n;
-    const tw_sl_param_t *p = params_of(NULL, node, &n);
+    uint32_t n = 0;
+    const tw_sl_world_t *w = r->opts.world;
+    const tw_sl_param_t *p = w->params(w->ctx, node, &n);
     for (uint32_t i = 0; i < n; i++) {
         if (p[i].tag == tag) {
             return &p[i];
@@ -108,7 +109,7 @@ static double decode(uint32_t raw, const uint8_t *p)
 
 static uint32_t set_param(sl_rig_t *r, tw_script_ctx_t *c, uint32_t node)
 {
-    const tw_sl_param_t *p = find_param(node, (uint32_t)tw_script_reg_int(c, 0));
+    const tw_sl_param_t *p = find_param(r, node, (uint32_t)tw_script_reg_int(c, 0));
     uint32_t room;
     const uint8_t *w = tw_script_window(c, 0, &room, false);
     const uint32_t bytes = (uint32_t)tw_script_reg_int(c, 2);
@@ -128,7 +129,7 @@ static uint32_t set_param(sl_rig_t *r, tw_script_ctx_t *c, uint32_t node)
 
 static uint32_t read_param(sl_rig_t *r, tw_script_ctx_t *c, uint32_t node)
 {
-    const tw_sl_param_t *p = find_param(node, (uint32_t)tw_script_reg_int(c, 0));
+    const tw_sl_param_t *p = find_param(r, node, (uint32_t)tw_script_reg_int(c, 0));
     uint32_t room;
     uint8_t *w = tw_script_window(c, 0, &room, true);
     assert_non_null(p);
@@ -246,6 +247,34 @@ static uint32_t on_event(sl_rig_t *r, tw_script_ctx_t *c)
     return 0;
 }
 
+static uint32_t npu(sl_rig_t *r, tw_script_ctx_t *c)
+{
+    const int64_t op = tw_script_reg_int(c, 0);
+    uint32_t room = 0;
+    const uint8_t *in = tw_script_window(c, 0, &room, false);
+    if (op == 1) {
+        note(r, "submit %d", (int)tw_script_reg_int(c, 1));
+        for (uint32_t i = 0; i < (uint32_t)tw_script_reg_int(c, 2); i++) {
+            note(r, " %d", (int8_t)in[i]);
+        }
+        note(r, "; ");
+        return 0;
+    }
+    if (op == 2) {
+        tw_script_set_int(c, 1, TW_T_U32, r->npu_done);
+        return 0;
+    }
+    uint8_t *out = tw_script_window(c, 1, &room, true);
+    assert_int_equal(room, sizeof r->npu_result); /* no more than the array */
+    if (!r->npu_done) {
+        return 6;
+    }
+    memcpy(out, r->npu_result, sizeof r->npu_result);
+    tw_script_set_int(c, 1, TW_T_U32, sizeof r->npu_result);
+    note(r, "result; ");
+    return 0;
+}
+
 static uint32_t on_syscall(void *ctx, uint32_t k, tw_script_ctx_t *c)
 {
     sl_rig_t *r = ctx;
@@ -262,6 +291,8 @@ static uint32_t on_syscall(void *ctx, uint32_t k, tw_script_ctx_t *c)
     case 9:
         tw_script_set_int(c, 1, TW_T_U64, (int64_t)(a == 1 ? r->tick : r->us));
         return 0;
+    case 10:
+        return npu(r, c);
     case 11:
         return on_event(r, c);
     case 14:

@@ -17,10 +17,11 @@ typedef struct sl_rig {
     tw_script_t script;
     tw_script_ctx_t ctx;
     /* the world */
-    float level[3][3]; /* of arc: peak, rms, mean */
-    uint32_t fill[3];
+    float level[8][3]; /* of arc: peak, rms, mean */
+    uint32_t fill[8];
     uint8_t pins[32];
-    double param[3][32];
+    double param[4][64];
+    uint8_t npu_done, npu_result[2];
     uint64_t us, tick;
     uint32_t status; /* what calls answer */
     char log[SL_RIG_LOG];

@@ -154,6 +154,13 @@ static inline void say_script(say_t *s, const g_model_t *m, uint32_t i)
     for (uint32_t k = 0; k < x->literal_bytes; k++) {
         say(s, "%02x", x->code[tw_round_up(x->code_bytes, 4) + k]);
     }
+    if (x->source != NULL) {
+        say(s, " source=");
+    }
+    for (uint32_t k = 0; k < x->source_bytes; k++) { /* indentation means nothing */
+        const bool leads = x->source[k] == ' ' && (k == 0 || x->source[k - 1] == '\n' || x->source[k - 1] == ' ');
+        say(s, "%.*s", leads ? 0 : 1, x->source + k);
+    }
     say(s, "\n");
 }
 

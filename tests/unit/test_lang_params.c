@@ -128,7 +128,7 @@ static void labels_of_script_data_are_checked(void **state)
         {"without data", "script_code\n 1 h16; C000\n_end_\nnode_parameters\n_end_\n",
          "g.txt:5:1 error: parameters without data\n"},
         {"without code", "node_parameters\n 1 u8; 1\n_end_\n",
-         "error: script without script_code or script_assembler\n"},
+         "error: script without script_code, script_assembler or script_source\n"},
         {"code twice", "script_code\n 1 h16; C000\n_end_\nscript_assembler\n ret\n_end_\n",
          "g.txt:5:1 error: the script has code already\ng.txt:2:1 note: here\n"},
         {"a pool and data",

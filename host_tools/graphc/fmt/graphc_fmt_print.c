@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 typedef enum record { IN_TOP, IN_FORMAT, IN_IO, IN_NODE, IN_SCRIPT, IN_ARC } record_t;
-typedef enum block { BLOCK_TAGS, BLOCK_DATA, BLOCK_ROWS, BLOCK_ASM, BLOCK_HEADER, BLOCK_SUB } block_t;
+typedef enum block { BLOCK_TAGS, BLOCK_DATA, BLOCK_ROWS, BLOCK_ASM, BLOCK_SOURCE, BLOCK_HEADER, BLOCK_SUB } block_t;
 
 typedef struct printer {
     g_run_t run;
@@ -13,6 +13,7 @@ typedef struct printer {
     uint32_t at; /* next word of taken */
     record_t in;
     block_t block;
+    int source_indent;         /* blanks before the first line of script_source, -1: it is to come */
     const g_fmt_row_t *header; /* its name stands on the next line: BLOCK_HEADER */
     bool later;                /* raw types by number are those of graph_dialect 2025 */
     g_slice_t sub[3];          /* name, path index, file of a sub-graph, as they come */
@@ -156,8 +157,9 @@ static bool enter(printer_t *f, const g_fmt_row_t *row, uint32_t n_args)
         }
     }
     if (named(row, "node_parameters") || named(row, "script_code") || named(row, "script_assembler") ||
-        named(row, "script_pool") || named(row, "arc_parameters")) {
-        f->block = named(row, "script_assembler") ? BLOCK_ASM : BLOCK_DATA;
+        named(row, "script_pool") || named(row, "script_source") || named(row, "arc_parameters")) {
+        f->block = named(row, "script_assembler") ? BLOCK_ASM : named(row, "script_source") ? BLOCK_SOURCE : BLOCK_DATA;
+        f->source_indent = -1;
         return true;
     }
     if (named(row, "subgraph")) {
@@ -398,6 +400,20 @@ static const char *end_of_words(const printer_t *f, const g_slice_t *w, uint32_t
     return p + (p < eol && (*p == ';' || *p == ':'));
 }
 
+/* Statements stand as they are, moved as a block. */
+static void source_line(printer_t *f, const char *bol, const g_slice_t *text)
+{
+    const int indent = (int)(text->p - bol);
+    f->source_indent = f->source_indent < 0 ? indent : f->source_indent;
+    g_run_waiting(&f->run, 2);
+    if (g_run_line(&f->run, G_SHAPE_TEXT, 2)) {
+        g_fmt_pad(&f->run.cells, (size_t)(indent > f->source_indent ? indent - f->source_indent : 0));
+        g_text_add(&f->run.cells, text->p, text->n);
+        g_run_cell(&f->run);
+        g_run_end(&f->run, &no_comment);
+    }
+}
+
 /* Taken words of the line, or all of them where the reader is not interested. */
 static void print_line(printer_t *f, const char *bol, const char *eol)
 {
@@ -410,6 +426,10 @@ static void print_line(printer_t *f, const char *bol, const char *eol)
     const g_slice_t whole = g_fmt_trim(bol, eol);
     if (whole.n == 0 || whole.p[0] == ';') {
         g_run_wait(&f->run, whole.p, whole.n);
+        return;
+    }
+    if (f->block == BLOCK_SOURCE && whole.p[0] != '_') {
+        source_line(f, bol, &whole);
         return;
     }
     g_slice_t *all = NULL;

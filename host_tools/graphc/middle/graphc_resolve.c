@@ -58,7 +58,7 @@ static void check_use(g_model_t *m, const g_node_t *n, const tw_node_manifest_t 
         g_error(m, &n->pos, "parameters of a script node: write them as literals of its script");
     }
     if (n->own_script == G_NONE && strcmp(x->name, "arm_stream_script") == 0) {
-        g_error(m, &n->pos, "a script node needs script_code or script_assembler");
+        g_error(m, &n->pos, "a script node needs script_code, script_assembler or script_source");
     }
 }
 

@@ -223,7 +223,7 @@ static void check_numbers(g_model_t *m, const g_local_t *l)
     for (uint32_t i = l->first_script; i < l->end_script; i++) {
         shared += m->scripts[i].id != G_NONE;
         if (!m->scripts[i].has_code) {
-            g_error(m, &m->scripts[i].pos, "script without script_code or script_assembler");
+            g_error(m, &m->scripts[i].pos, "script without script_code, script_assembler or script_source");
         }
     }
     for (uint32_t i = l->first_script; i < l->end_script; i++) {

@@ -73,6 +73,7 @@ static bool end_block(g_parser_t *p)
         return true;
     case LINES_CODE:
     case LINES_ASM:
+    case LINES_SOURCE:
     case LINES_SUBGRAPH:
         return g_subgraph_end(p);
     case LINES_FORMATS:
@@ -263,7 +264,7 @@ static bool read_line(g_parser_t *p)
 {
     tw_tok_t tok;
     (void)tw_text_peek(p->t, &tok);
-    if (is_end(&tok)) {
+    if (is_end(&tok) && (p->lines != LINES_SOURCE || tok.p[0] == '_')) { /* blocks of statements close with `end` */
         (void)tw_text_tok(p->t, &tok);
         return end_block(p);
     }
@@ -295,6 +296,7 @@ static bool read_line(g_parser_t *p)
         }
         return data_line(p);
     case LINES_ASM:
+    case LINES_SOURCE:
         return g_asm_line(p);
     case LINES_FORMATS:
         return g_format_row(p);

@@ -11,6 +11,7 @@ typedef enum g_lines {
     LINES_CODE,    /* script_code */
     LINES_POOL,    /* script_pool */
     LINES_ASM,     /* script_assembler */
+    LINES_SOURCE,  /* script_source */
     LINES_FORMATS, /* rows of the older form */
     LINES_INTERFACE,
     LINES_MAPPING,   /* rows of top_memory_mapping */
@@ -21,7 +22,7 @@ typedef enum g_lines {
 } g_lines_t;
 
 /* What a script's code is written in. */
-typedef enum g_code { CODE_NONE, CODE_WORDS, CODE_ASM, CODE_REFUSED } g_code_t;
+typedef enum g_code { CODE_NONE, CODE_WORDS, CODE_ASM, CODE_SOURCE, CODE_REFUSED } g_code_t;
 
 /* A line of a script's node_parameters: kept until its code is whole, for labels may be used before. */
 typedef struct g_script_data {

@@ -125,6 +125,11 @@ bool g_read_script_assembler(g_parser_t *p)
     return open_code(p, LINES_ASM, CODE_ASM);
 }
 
+bool g_read_script_source(g_parser_t *p)
+{
+    return open_code(p, LINES_SOURCE, CODE_SOURCE);
+}
+
 /* ---- node_parameters of a script ------------------------------------------------------- */
 
 /* "<ID2>", "ID2", "#70", "70" */

@@ -324,6 +324,30 @@ static bool finish_asm(g_parser_t *p)
     return ok;
 }
 
+/* ---- statements: compiled when all names are known ------------------------------------------ */
+
+static bool keep_source(g_parser_t *p)
+{
+    g_script_t *s = &p->m->scripts[p->script];
+    if (p->n_script_data > 0 || p->has_pool || p->asm_bytes == 0) {
+        g_error(p->m, &p->code_at,
+                p->asm_bytes == 0 ? "the script is empty" : "constants of a script_source are tables in its text");
+        return false;
+    }
+    s->source = malloc(p->asm_bytes);
+    s->source_pos = malloc(p->asm_lines * sizeof *s->source_pos);
+    if (s->source == NULL || s->source_pos == NULL) {
+        g_error(p->m, &p->code_at, "out of memory");
+        return false;
+    }
+    memcpy(s->source, p->asm_text, p->asm_bytes);
+    memcpy(s->source_pos, p->asm_pos, p->asm_lines * sizeof *s->source_pos);
+    s->source_bytes = p->asm_bytes;
+    s->source_lines = p->asm_lines;
+    s->has_code = true;
+    return true;
+}
+
 bool g_script_end(g_parser_t *p)
 {
     const g_code_t code = p->code;
@@ -337,6 +361,9 @@ bool g_script_end(g_parser_t *p)
             break;
         case CODE_ASM:
             ok = finish_asm(p);
+            break;
+        case CODE_SOURCE:
+            ok = keep_source(p);
             break;
         case CODE_REFUSED:
             p->m->scripts[p->script].has_code = true;
