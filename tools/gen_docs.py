@@ -101,8 +101,14 @@ def records():
     return table(["kind", "name", "payload at least", "payload"], rows("engine/base/record_kinds.def", "TW_RECORD"))
 
 
+def debug_stops():
+    def line(r):
+        return [r[0], "yes" if r[2] == "1" else "no", r[3]]
+    return table(["why", "holds", "meaning"], map(line, rows("engine/graph/debug_stops.def", "TW_DEBUG_STOP")))
+
+
 GENERATORS = {"auth-example": auth_example, "methods": methods, "errors": errors, "statuses": statuses,
-              "field-sizes": field_sizes, "records": records}
+              "field-sizes": field_sizes, "debug-stops": debug_stops, "records": records}
 
 
 def fill(text, path, wrong):

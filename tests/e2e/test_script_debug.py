@@ -1,5 +1,8 @@
 """The script debugger against a running daemon: held, stepped, changed and let go while the sound goes on."""
 import json
+import os
+import pty
+import select
 import signal
 import subprocess
 import time
@@ -246,6 +249,25 @@ def test_ctrl_c_holds_the_script_and_traces_end_with_it(running):
     t.send_signal(signal.SIGINT)
     t.stdout.read()
     assert t.wait(10) == 0
+    s.stop()
+
+
+def test_a_terminal_gets_a_prompt_and_an_empty_line_steps_again(running):
+    s = running(graph())
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execve(TOOL, [TOOL, "script", "debug", "0", "--target", s.uri], {"TERM": "dumb"})
+    said = ""
+    for line, answer in (("", "(script)"), ("break 4", "1: break 0:0004"), ("continue", "=> 0004"), ("step", "=> 0006"),
+                         ("", "=> 000a"), ("frames", "#1  script 0 at 0008"), ("nonsense", "help lists"), ("quit", "")):
+        os.write(fd, (line + "\r").encode() if said else b"")
+        heard = ""
+        while answer not in heard and select.select([fd], [], [], 10)[0]:
+            heard += os.read(fd, 4096).decode(errors="replace")
+        assert answer in heard, (line, heard)
+        said += heard
+    assert wait_for(lambda: os.waitpid(pid, os.WNOHANG)[0] == pid)
+    os.close(fd)
     s.stop()
 
 

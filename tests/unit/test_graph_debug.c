@@ -550,6 +550,41 @@ static void a_replaced_script_lets_its_call_go(void **state)
     rig_close(&rig);
 }
 
+/* At once, and for a named tick: held until the block before, let go where the gain changes. */
+static void a_replacement_and_a_parameter_take_effect_at_one_boundary_while_held(void **state)
+{
+    (void)state;
+    static const uint8_t literal[] = {0x04, 0x21, 0, 0, 0, 0, 0x00, 0xC0};
+    for (unsigned later = 0; later < 2; later++) {
+        uint8_t v[4];
+        tw_engine_info_t info;
+        tw_engine_reply_t x;
+        hold_script_zero();
+        tw_put_f32(v, -6.0f);
+        assert_int_equal(tw_engine_put_param(rig.engine, 0, AMP, GAIN_DB, v, 4), TW_OK);
+        assert_int_equal(tw_engine_put_script(rig.engine, 0, 0, literal, sizeof literal, 0), TW_OK);
+        tw_engine_info(rig.engine, &info);
+        const uint64_t at = info.tick + 10;
+        const uint64_t tick = later ? at : tw_engine_publish(rig.engine);
+        if (later) {
+            assert_int_equal(tw_engine_publish_at(rig.engine, at, 0), TW_OK);
+            ticks(9);
+            (void)held_at(0, 4, TW_STOP_BREAK); /* the tenth tick: its boundary comes before `at` */
+        }
+        ticks(1);
+        const tw_debug_state_t s = state_now();
+        assert_int_equal(s.state, TW_DEBUG_FREE);
+        assert_int_equal(s.why, TW_STOP_REPLACED);
+        assert_int_equal(s.tick, tick);
+        assert_int_equal(tw_engine_put_read(rig.engine, 7, AMP, GAIN_DB), TW_OK);
+        (void)tw_engine_publish(rig.engine);
+        ticks(1);
+        assert_true(rig_reply(&rig, 7, &x, got, sizeof got));
+        assert_true(tw_get_f32(got) < -5.9f && tw_get_f32(got) > -6.1f);
+        rig_close(&rig);
+    }
+}
+
 static void another_script_may_be_replaced_meanwhile(void **state)
 {
     (void)state;
@@ -813,6 +848,7 @@ int main(void)
         cmocka_unit_test(values_may_be_changed_while_held),
         cmocka_unit_test(memory_is_read_and_written_inside_its_bounds),
         cmocka_unit_test(a_replaced_script_lets_its_call_go),
+        cmocka_unit_test(a_replacement_and_a_parameter_take_effect_at_one_boundary_while_held),
         cmocka_unit_test(another_script_may_be_replaced_meanwhile),
         cmocka_unit_test(disable_reset_and_detach_let_it_go),
         cmocka_unit_test(a_swap_detaches_and_a_stopped_graph_still_steps),
