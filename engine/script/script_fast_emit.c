@@ -882,6 +882,9 @@ static bool compare_constant(maker_t *m, unsigned op, const operand_t *x, const 
     } else if (x->t == TW_T_FP32 && is_int(y->t) && y->k.v.i >= -32768 && y->k.v.i <= 65535) {
         u.op = (uint16_t)(op + 3);
         u.s = (float)y->k.v.i;
+    } else if (x->t == TW_T_FP64 && is_int(y->t) && y->k.v.i >= -32768 && y->k.v.i <= 65535) {
+        u.op = (uint16_t)(op + 5);
+        u.s = (float)y->k.v.i;
     } else {
         return false;
     }
