@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-# host: optimised. debug: AddressSanitizer and UBSan. tsan: ThreadSanitizer. fuzz: clang, libFuzzer.
+# host: optimised. debug: AddressSanitizer and UBSan; soak: both, optimised. tsan: ThreadSanitizer. fuzz: clang, libFuzzer.
 PROFILE ?= host
 # With CMSIS-DSP (see engine/module.mk) everything is built beside, never mixed.
 B := build/$(PROFILE)$(if $(CMSIS_DSP_DIR),-cmsis)
@@ -22,10 +22,12 @@ CC := gcc
 AR := gcc-ar
 CFLAGS_host := -O2 -g -flto=2 -ffat-lto-objects
 CFLAGS_debug := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+CFLAGS_soak := -O2 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 CFLAGS_tsan := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
 CFLAGS_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 LDFLAGS_host := -O2 -flto=2
 LDFLAGS_debug := -fsanitize=address,undefined
+LDFLAGS_soak := -fsanitize=address,undefined
 LDFLAGS_tsan := -fsanitize=thread
 LDFLAGS_fuzz := -fsanitize=fuzzer,address,undefined
 ifeq ($(PROFILE),fuzz)
@@ -45,6 +47,8 @@ LDFLAGS = $(LDFLAGS_$(PROFILE))
 # PROGRAMS        names; <prog>.src, <prog>.libs (in link order), <prog>.ld
 LIBS :=
 PROGRAMS :=
+# Line editing of `script debug`, where the library is there; without it lines are read as they come.
+EDIT_LIBS := $(if $(wildcard /usr/include/histedit.h),-ledit)
 include $(wildcard engine/module.mk protocol/module.mk phy/module.mk server/module.mk host_tools/module.mk tests/module.mk)
 include $(wildcard firmware/*/module.mk)
 

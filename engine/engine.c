@@ -359,7 +359,7 @@ static void take_stop(tw_engine_t *e)
 bool tw_engine_tick(tw_engine_t *e)
 {
     const uint64_t w = tw_word_load(&e->word);
-    e->e.tick = tw_word_tick(w);
+    e->e.tick = e->debug.tick = tw_word_tick(w);
     record_look(e);
     apply_queue(e, tw_word_pos(w));
     debug_before(e);

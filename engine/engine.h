@@ -173,6 +173,9 @@ typedef struct tw_engine_io {
 /** Its counters are its arc's (tw_engine_arc). @return TW_OK, NO_GRAPH, NOT_FOUND */
 tw_err_t tw_engine_io(tw_engine_t *e, uint32_t io, tw_engine_io_t *out);
 
+/** Pins of the board, NULL none; writes of the control side are its own business, in no group. */
+const tw_board_gpio_t *tw_engine_gpio(const tw_engine_t *e);
+
 /* ---- control side: checks before put --------------------------------------- */
 
 /** As tw_param_check() for a node of the current graph; also NO_GRAPH, PARAM_NODE. Type 0 = not given. */

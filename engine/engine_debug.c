@@ -155,7 +155,8 @@ void debug_apply(tw_engine_t *e, const cmd_t *c)
     const bool replayed = e->e.rec != NULL && q.op == TW_DBG_ATTACH;
     uint8_t none[sizeof(tw_debug_state_t)];
     tw_err_t err = TW_E_BUSY;
-    if (q.op == TW_DBG_CONTINUE || (q.op == TW_DBG_DETACH && e->debug.attached)) {
+    const bool news = q.b != 0 && q.b != tw_engine_debug_stops(e);
+    if ((q.op == TW_DBG_CONTINUE && !news) || (q.op == TW_DBG_DETACH && e->debug.attached)) {
         start_graph(e);
     }
     if (c->room == 0) {

@@ -16,6 +16,11 @@ static void name_of(const tw_board_t *b, const tw_graph_io_t *io, char name[32])
     }
 }
 
+const tw_board_gpio_t *tw_engine_gpio(const tw_engine_t *e)
+{
+    return e->cfg.board->gpio;
+}
+
 tw_err_t tw_engine_io(tw_engine_t *e, uint32_t io, tw_engine_io_t *out)
 {
     const tw_graph_t *g = engine_view(e);

@@ -10,6 +10,7 @@ tunewire.src := host_tools/tunewire/tunewire_main.c
 tunewire.libs := cli client graphc scriptasm scriptlang phy protocol board engine base hosted
 # mbedTLS: HMAC and SHA-256 (keys, the graph's identity).
 tunewire.ld := -lmbedcrypto -ljansson $(EDIT_LIBS)
+cli.flags := $(if $(EDIT_LIBS),-DTW_LIBEDIT)
 # The shells' scripts travel inside the program.
 cli.src += $(GEN)/tw_completion_bash.c $(GEN)/tw_completion_zsh.c
 GENERATED += $(GEN)/tw_completion_bash.c $(GEN)/tw_completion_zsh.c

@@ -400,6 +400,7 @@ void tw_on_script_go(tw_call_t *c, const void *request)
         .op = ops[q->op],
         .script = (uint16_t)q->script,
         .a = q->op == tunewire_v1_DebugGo_Op_STEP ? q->count : q->pc,
+        .b = q->stops,
     };
     tw_deferred_t *d = command(c, &cmd);
     const bool to_stop = q->op == tunewire_v1_DebugGo_Op_CONTINUE || q->op == tunewire_v1_DebugGo_Op_HOLD;

@@ -145,6 +145,10 @@ static bool open_board(daemon_t *d)
                                       .n_overrides = d->opt.n_ios,
                                       .threads = d->opt.threads,
                                       .state = d->opt.state,
+                                      .gpio_scripts = d->opt.gpio_scripts,
+                                      .gpio_scripts_set = d->opt.gpio_scripts_set,
+                                      .gpio_log = d->opt.gpio_log,
+                                      .gpio_chip = d->opt.gpio_chip,
                                       .log = on_board_log,
                                       .log_ctx = d};
     d->board = tw_board_linux_open(&cfg, why);
@@ -190,6 +194,33 @@ static uint64_t make_boot_id(void)
     return tw_crypto_mbedtls.random(&id, sizeof id) == 0 && id != 0 ? id : (uint64_t)port_now_ns();
 }
 
+/* A script asked for another use case: its image, verified and primed beside the graph that runs, takes over. */
+static tw_err_t on_use_case(void *ctx, uint32_t id)
+{
+    const daemon_t *d = ctx;
+    char why[320];
+    size_t n = 0;
+    tw_fault_t fault = {0};
+    const char *file = id < OPTIONS_USE_CASES ? d->opt.use_cases[id] : NULL;
+    if (file == NULL) {
+        return TW_OK;
+    }
+    uint8_t *image = file_read(file, GRAPH_BYTES, &n, why);
+    if (image == NULL) {
+        log_text(TW_LOG_ERROR, "use case %u: %s", id, why);
+        return TW_E_NOT_FOUND;
+    }
+    const tw_err_t err = tw_server_boot_graph(d->server, image, (uint32_t)n, &fault);
+    free(image);
+    if (err != TW_OK && err != TW_E_BUSY) {
+        log_text(TW_LOG_ERROR, "use case %u, %s refused: %s (at %u); the graph stays", id, file, tw_err_text(err),
+                 fault.at);
+    } else if (err == TW_OK) {
+        log_text(TW_LOG_INFO, "use case %u: %s", id, file);
+    }
+    return err;
+}
+
 static bool open_server(daemon_t *d)
 {
     const bool keyed = d->opt.key_file != NULL;
@@ -220,6 +251,8 @@ static bool open_server(daemon_t *d)
         .open_role = TW_ROLE_ADMIN, /* without a key only this machine can connect */
         .log = on_server_log,
         .log_ctx = d,
+        .use_case = on_use_case,
+        .use_case_ctx = d,
         .record = &d->recording.calls,
     };
     const size_t need = tw_server_need(&cfg);

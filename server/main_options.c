@@ -1,6 +1,7 @@
 #include "server/main_options.h"
 #include "engine/base/err.h"
 #include "engine/base/version.h"
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -112,6 +113,31 @@ static bool take_level(options_t *o, const char *text)
     return false;
 }
 
+static bool take_mask(const char *text, uint32_t *out)
+{
+    char *end;
+    errno = 0;
+    const unsigned long long v = strtoull(text, &end, 16);
+    *out = (uint32_t)v;
+    return errno == 0 && isxdigit((unsigned char)text[0]) && *end == '\0' && v <= UINT32_MAX;
+}
+
+static bool take_use_case(options_t *o, const char *text)
+{
+    char id[4] = "";
+    uint64_t n = 0;
+    const char *file = strchr(text, '=');
+    if (file == NULL || (size_t)(file - text) >= sizeof id || file[1] == '\0') {
+        return false;
+    }
+    memcpy(id, text, (size_t)(file - text));
+    if (!take_number(id, OPTIONS_USE_CASES - 1, &n)) {
+        return false;
+    }
+    o->use_cases[n] = file + 1;
+    return true;
+}
+
 static int take(options_t *o, option_t option, const char *value)
 {
     uint64_t n = 0;
@@ -156,6 +182,18 @@ static int take(options_t *o, option_t option, const char *value)
         break;
     case OPT_STATE:
         o->state = value;
+        break;
+    case OPT_GPIO_SCRIPTS:
+        ok = o->gpio_scripts_set = take_mask(value, &o->gpio_scripts);
+        break;
+    case OPT_GPIO_LOG:
+        o->gpio_log = value;
+        break;
+    case OPT_GPIO_CHIP:
+        o->gpio_chip = value;
+        break;
+    case OPT_USE_CASE:
+        ok = take_use_case(o, value);
         break;
     case OPT_RECORD_OUTPUTS:
         o->record_outputs = true;

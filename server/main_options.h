@@ -5,7 +5,7 @@
 
 enum { OPTIONS_MAX_IOS = 64 };
 
-enum { OPTIONS_MAX_THREADS = 8 };
+enum { OPTIONS_MAX_THREADS = 8, OPTIONS_USE_CASES = 32 };
 
 typedef struct options {
     const char *platform, *graph, *key_file; /* NULL: not given */
@@ -22,6 +22,10 @@ typedef struct options {
     bool record_outputs;
     const char *record_dir; /* NULL: hosts record nothing */
     const char *state;      /* NULL: nothing is kept */
+    uint32_t gpio_scripts;
+    bool gpio_scripts_set;
+    const char *gpio_log, *gpio_chip;         /* NULL: none */
+    const char *use_cases[OPTIONS_USE_CASES]; /* images, NULL none */
 } options_t;
 
 /**

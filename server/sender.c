@@ -110,6 +110,7 @@ static bool fill(tw_server_t *s, const tw_sender_t *snd, uint8_t *out, uint32_t 
         return true;
     case TW_SEND_LOG:
     case TW_SEND_FOLLOW:
+    case TW_SEND_PINS:
     case TW_SEND_TRACE:
     case TW_SEND_NONE:
         break;
@@ -224,6 +225,27 @@ static bool send_event(tw_peer_t *p, tw_sender_t *snd)
     return true;
 }
 
+/* ---- pins ------------------------------------------------------------------------------ */
+
+/* One change, or the levels there were when the stream began. */
+static bool send_pins(tw_peer_t *p, tw_sender_t *snd)
+{
+    tw_server_t *s = p->s;
+    tunewire_v1_GpioState m;
+    const uint64_t at = tw_gpio_next(s, snd->at, &m);
+    if (at == snd->at) {
+        return false;
+    }
+    tw_err_t err;
+    const uint32_t n = tw_rpc_encode(s->scratch, s->scratch_bytes, tunewire_v1_GpioState_fields, &m, &err);
+    if (n > allowance(p, snd->stream) || !tw_conn_send(&p->conn, TW_FT_DATA, snd->stream, 0, s->scratch, n)) {
+        return false;
+    }
+    tw_conn_spend(&p->conn, snd->stream, n);
+    snd->at = at;
+    return true;
+}
+
 static bool step(tw_peer_t *p, tw_sender_t *snd)
 {
     switch ((tw_send_kind_t)snd->kind) {
@@ -234,6 +256,8 @@ static bool step(tw_peer_t *p, tw_sender_t *snd)
     case TW_SEND_LOG:
     case TW_SEND_FOLLOW:
         return send_line(p, snd);
+    case TW_SEND_PINS:
+        return send_pins(p, snd);
     case TW_SEND_TRACE:
         return send_event(p, snd);
     case TW_SEND_NONE:

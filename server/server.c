@@ -161,6 +161,7 @@ tw_err_t tw_server_init(tw_server_t **out, const tw_server_cfg_t *cfg, void *mem
     s->log = l.log;
     s->trace = l.trace;
     s->log_seq = 1;
+    s->use_case = -1;
     s->blob_mem = l.blobs;
     s->txn.area = l.txn;
     s->scratch = l.scratch;
@@ -402,6 +403,7 @@ static void drain_engine(tw_server_t *s)
     for (unsigned i = 0; i < REPLIES_PER_POLL && tw_engine_reply(s->e, &r); i++) {
         if (r.kind == TW_REPLY_EVENT) {
             tw_log_event(s, &r);
+            s->use_case = r.event == TW_EV_USE_CASE ? (int32_t)r.at : s->use_case;
         } else {
             if (r.token == s->swap_token) {
                 tw_swap_done(s, &r);
@@ -478,11 +480,21 @@ bool tw_server_waiting(const tw_server_t *s)
     return tw_deferred_urgent(s) || s->swap_token != 0 || s->live_subs + s->live_probes > 0;
 }
 
+static void serve_use_case(tw_server_t *s)
+{
+    if (s->use_case >= 0 &&
+        (s->cfg.use_case == NULL || s->cfg.use_case(s->cfg.use_case_ctx, (uint32_t)s->use_case) != TW_E_BUSY)) {
+        s->use_case = -1;
+    }
+}
+
 uint32_t tw_server_poll(tw_server_t *s)
 {
     const uint64_t now = tw_clock(s);
     excuse_idle(s, now);
     drain_engine(s);
+    tw_gpio_drain(s);
+    serve_use_case(s);
     uint64_t next = TW_NEVER;
     tw_deferred_expire(s, now);
     tw_txn_expire(s, now, &next);

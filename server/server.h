@@ -64,6 +64,10 @@ typedef struct tw_server_cfg {
     /** A log line was added (any level): the port may print it. May be NULL. */
     void (*log)(void *ctx, uint32_t level, uint32_t src, const char *text);
     void *log_ctx;
+    /** A script asked for use case `id`: the graph has it already; a port may bring another graph for it, with
+     *  tw_server_boot_graph(). @return BUSY: ask again with the next poll. May be NULL */
+    tw_err_t (*use_case)(void *ctx, uint32_t id);
+    void *use_case_ctx;
     const tw_record_calls_t *record; /* NULL: this device records nothing */
 } tw_server_cfg_t;
 

@@ -34,6 +34,7 @@ enum {
     TW_LEASE_MAX_MS = 60000,
     TW_SUB_FLUSH_US = 20000, /* a block is not held back longer than this */
     TW_GRAPH_ID = 1,         /* the one graph; 0 means the same */
+    TW_PIN_CHANGES = 64,     /* a watcher that is further behind misses the oldest; a power of two */
 };
 #define TW_NEVER UINT64_MAX
 
@@ -52,6 +53,7 @@ typedef enum tw_send_kind {
     TW_SEND_MANIFEST, /* text made on the way */
     TW_SEND_LOG,      /* ends at `end` */
     TW_SEND_FOLLOW,   /* never ends */
+    TW_SEND_PINS,     /* neither */
     TW_SEND_TRACE,    /* nor this */
 } tw_send_kind_t;
 
@@ -350,6 +352,9 @@ struct tw_server {
     tw_log_line_t *log;
     uint64_t log_seq; /* of the next line; the first is 1 */
     uint8_t log_level[8];
+    tw_gpio_change_t pins[TW_PIN_CHANGES];
+    uint64_t pin_seq; /* changes so far */
+    int32_t use_case; /* a script asked for it, -1 none */
 
     tw_any_request_t request;
     uint8_t *scratch, *list; /* reply being encoded; list inside it */
@@ -591,6 +596,12 @@ uint32_t tw_reduce_bound(const tw_sub_t *sub);
 void tw_reduce_frame(tw_sub_t *sub, const uint8_t *frame);
 /** ArcBlock.format: [7:0] raw type of the data, [15:8] channels, [23:16] mode. */
 uint32_t tw_reduce_format(const tw_sub_t *sub);
+
+/* handlers_gpio.c */
+/** Changes the board has made since, for those who watch. */
+void tw_gpio_drain(tw_server_t *s);
+/** State behind place `at` of a watcher, 0 to begin with. @return its next place; `at`: there is none yet */
+uint64_t tw_gpio_next(tw_server_t *s, uint64_t at, tunewire_v1_GpioState *m);
 
 /* log.c */
 void tw_log_event(tw_server_t *s, const tw_engine_reply_t *r);

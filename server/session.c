@@ -15,6 +15,7 @@
 enum {
     /* graph param script arc blob txn resume */
     FEATURES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 9 | 1 << 11,
+    FEATURE_GPIO = 1 << 7,
     FEATURE_AUTH = 1 << 10,
     MAJOR = 1,
     MINOR = 0,
@@ -109,7 +110,8 @@ static void fill_hello(const tw_peer_t *p, tunewire_v1_HelloRep *rep)
     rep->minor = MINOR;
     rep->max_frame = p->conn.max_frame;
     rep->window = p->conn.window;
-    rep->features = FEATURES | (tw_auth_needed(s) ? FEATURE_AUTH : 0);
+    rep->features =
+        FEATURES | (tw_auth_needed(s) ? FEATURE_AUTH : 0) | (tw_engine_gpio(s->e) != NULL ? FEATURE_GPIO : 0);
     rep->schema_crc = s->schema_crc;
     rep->session.size = sizeof p->ses->token;
     memcpy(rep->session.bytes, p->ses->token, sizeof p->ses->token);

@@ -7,7 +7,7 @@ define unit_test
 PROGRAMS += tests/$(1)
 tests/$(1).src := tests/unit/$(1).c
 tests/$(1).libs := $(ALL_LIBS)
-tests/$(1).ld := -lcmocka -lmbedcrypto -ljansson
+tests/$(1).ld := -lcmocka -lmbedcrypto -ljansson $(EDIT_LIBS)
 endef
 $(foreach t,$(UNIT),$(eval $(call unit_test,$(t))))
 
@@ -21,10 +21,10 @@ define fuzz_test
 PROGRAMS += fuzz/$(1) replay/$(1)
 fuzz/$(1).src := tests/fuzz/$(1).c
 fuzz/$(1).libs := $(ALL_LIBS)
-fuzz/$(1).ld := -lmbedcrypto -ljansson
+fuzz/$(1).ld := -lmbedcrypto -ljansson $(EDIT_LIBS)
 replay/$(1).src := tests/fuzz/$(1).c tests/fuzz/replay_main.c
 replay/$(1).libs := $(ALL_LIBS)
-replay/$(1).ld := -lmbedcrypto -ljansson
+replay/$(1).ld := -lmbedcrypto -ljansson $(EDIT_LIBS)
 endef
 $(foreach t,$(FUZZ),$(eval $(call fuzz_test,$(t))))
 
@@ -36,7 +36,7 @@ $(B)/obj/one_context/%.o: %.c | $(GENERATED)
 $(B)/tests/test_engine_one_context: $(ONE_CONTEXT) $(foreach l,$(ALL_LIBS),$(B)/lib$(l).a)
 	@mkdir -p $(@D); echo "  LD    $@"
 	@$(CC) $(LDFLAGS) -o $@ $(ONE_CONTEXT) -Wl,--start-group $(foreach l,$(ALL_LIBS),$(B)/lib$(l).a) -Wl,--end-group \
-		-lcmocka -lmbedcrypto -ljansson -lm -lpthread
+		-lcmocka -lmbedcrypto -ljansson $(EDIT_LIBS) -lm -lpthread
 
 # What runs under ThreadSanitizer too: whatever two threads share.
 TSAN_TESTS := $(filter test_graph_io test_graph_mp test_ring test_engine_threads test_phy_tcp,$(UNIT))
@@ -123,7 +123,7 @@ script_batch.libs := engine base hosted
 # The same programs instruction by instruction under a shadow of the machine.
 PROGRAMS += script_soak
 script_soak.src := tests/oracle/script_soak.c tests/oracle/script_gen.c
-script_soak.libs := scriptasm engine base hosted
+script_soak.libs := support scriptasm engine base hosted
 
 SCRIPT_PROGRAMS ?= 1000000
 soak-script: ## SCRIPT_PROGRAMS random verified scripts, the whole state compared with the reference interpreter
@@ -134,9 +134,9 @@ soak-script: ## SCRIPT_PROGRAMS random verified scripts, the whole state compare
 RUNS ?= 100000000
 soak-script-verify: ## RUNS scripts that the verifier accepted, under sanitizers and a shadow of the machine; two processes
 	@tools/setup.sh test
-	@$(MAKE) -j2 PROFILE=debug build/debug/script_soak
-	@nice -n 10 build/debug/script_soak $$(($(RUNS) / 2)) $(SEED)1 & one=$$!; \
-		nice -n 10 build/debug/script_soak $$(($(RUNS) - $(RUNS) / 2)) $(SEED)2; two=$$?; wait $$one && exit $$two
+	@$(MAKE) -j2 PROFILE=soak build/soak/script_soak
+	@nice -n 10 build/soak/script_soak $$(($(RUNS) / 2)) $(SEED)1 & one=$$!; \
+		nice -n 10 build/soak/script_soak $$(($(RUNS) - $(RUNS) / 2)) $(SEED)2; two=$$?; wait $$one && exit $$two
 
 MP_RUNS ?= 10000000
 soak-mp: ## eight threads on one graph for MP_RUNS node runs, against one thread; then under ThreadSanitizer
@@ -146,7 +146,11 @@ soak-mp: ## eight threads on one graph for MP_RUNS node runs, against one thread
 	@TW_MP_RUNS=$(MP_RUNS) build/host/tests/test_graph_mp
 	@TW_MP_RUNS=$(MP_RUNS) build/tsan/tests/test_graph_mp
 
-PROGRAMS += bench_rpc bench_compile bench_engine bench_kernels bench_client
+PROGRAMS += bench_rpc bench_compile bench_engine bench_kernels bench_client bench_script
+bench_script.src := tests/bench/bench_script.c
+bench_script.flags := -isystem /usr/include/lua5.4
+bench_script.libs := scriptasm engine base hosted
+bench_script.ld := -llua5.4
 bench_client.src := tests/bench/bench_client.c
 bench_client.libs := support engine dsp speexdsp kissfft base hosted
 bench_kernels.src := tests/bench/bench_kernels.c
@@ -161,6 +165,6 @@ bench_engine.libs := graphc scriptasm board engine base hosted
 bench_engine.ld := -lmbedcrypto
 bench: ## ratios against named peers: make bench [ONLY=rpc_setparam]; also in build/bench.json
 	@tools/setup.sh bench
-	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS) bench_rpc bench_compile bench_engine bench_kernels bench_client)
+	@$(MAKE) -j2 PROFILE=host $(addprefix build/host/,$(MAIN_PROGRAMS) bench_rpc bench_compile bench_engine bench_kernels bench_client bench_script)
 	@$(if $(filter kernels,$(ONLY)),,$(PYTHON) tests/bench/run_bench.py $(if $(ONLY),--only $(ONLY)))
 	@$(if $(filter-out kernels,$(ONLY)),,build/host/bench_kernels)

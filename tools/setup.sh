@@ -7,10 +7,10 @@ set -eu
 cd "$(dirname "$0")/.."
 
 TARGET_TOOLS="gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm"
-BUILD="gcc libc6-dev make dpkg-dev xz-utils nanopb protobuf-compiler python3 python3-protobuf libmbedtls-dev libjansson-dev"
+BUILD="gcc libc6-dev make dpkg-dev xz-utils nanopb protobuf-compiler python3 python3-protobuf libmbedtls-dev libjansson-dev libedit-dev"
 RUN="$BUILD alsa-utils python3-numpy graphviz"
 TEST="$RUN $TARGET_TOOLS python3-scipy python3-pytest libcmocka-dev clang libclang-rt-14-dev clang-format cppcheck zsh"
-BENCH="$BUILD python3-gi gir1.2-gstreamer-1.0 gstreamer1.0-plugins-base gstreamer1.0-plugins-good"
+BENCH="$BUILD liblua5.4-dev python3-gi gir1.2-gstreamer-1.0 gstreamer1.0-plugins-base gstreamer1.0-plugins-good"
 SOURCES="nanopb kissfft speexdsp"
 # A mirror that does not answer is told of within a minute, not after apt's own patience.
 NET="-o Acquire::Retries=1 -o Acquire::http::Timeout=15 -o Acquire::https::Timeout=15"

@@ -120,6 +120,12 @@
 #ifndef TW_SCRIPT_LIVE_BYTES
 #define TW_SCRIPT_LIVE_BYTES 512u /* RAM kept per script for live replacement; 0 = none */
 #endif
+#ifndef TW_SCRIPT_FAST
+#define TW_SCRIPT_FAST (!TW_SMALL && TW_SCRIPT_WIDE) /* 0: the compact machine alone, no RAM for operations */
+#endif
+#ifndef TW_SCRIPT_FAST_LIVE
+#define TW_SCRIPT_FAST_LIVE (16u * TW_SCRIPT_LIVE_BYTES) /* RAM kept per script for operations of a replacement */
+#endif
 #ifndef TW_SCRIPT_TIMERS
 #define TW_SCRIPT_TIMERS 8u /* of the scripts of a graph, one each at most */
 #endif

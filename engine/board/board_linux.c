@@ -143,11 +143,16 @@ static tw_err_t board_settings(void *ctx, uint32_t hwid, const uint32_t now[3], 
     if (io == NULL) {
         return TW_E_NOT_FOUND;
     }
-    TW_TRY(take_settings(b, io, settings));
-    return same_format(&b->cfg.platform->ios[io - b->ios], now, settings) ? TW_OK : TW_E_UNSUPPORTED;
+    const tw_io_manifest_t *m = &b->cfg.platform->ios[io - b->ios];
+    uint8_t unused[TW_COUNT(m->settings)] = {0};
+    const tw_err_t err = tw_settings_unpack(m, settings, unused);
+    if (err != TW_OK && err != TW_E_UNSUPPORTED) { /* the latter: more options than the words hold */
+        return err;
+    }
+    return same_format(m, now, settings) ? TW_OK : TW_E_UNSUPPORTED;
 }
 
-/* Told by board_settings(); there is nothing to turn, and here is no place to write about it. */
+/* Looked at by board_settings(); there is nothing to turn, and here is no place to write about it. */
 static bool board_io(void *ctx, uint32_t hwid, tw_io_command_t command, const void *data, uint32_t bytes)
 {
     (void)ctx, (void)hwid, (void)data, (void)bytes;
@@ -406,7 +411,7 @@ tw_board_linux_t *tw_board_linux_open(const tw_board_linux_cfg_t *cfg, char why[
         refuse(why, "not enough memory for %u IOs", cfg->platform->n_ios);
         return NULL;
     }
-    if (!connect_all(b, why) || !board_state_open(b, why)) {
+    if (!connect_all(b, why) || !board_state_open(b, why) || !board_gpio_open(b, why)) {
         tw_board_linux_close(b);
         return NULL;
     }
@@ -452,6 +457,7 @@ uint32_t tw_board_linux_service(tw_board_linux_t *b)
 {
     const bool sync = sync_due(b);
     bool more = false, busy = log_lines(b);
+    busy = board_gpio_service(b) || busy;
     board_state_service(b);
     for (uint32_t i = 0; i < b->n; i++) {
         io_t *io = &b->ios[i];
@@ -505,6 +511,7 @@ void tw_board_linux_close(tw_board_linux_t *b)
     }
     while (log_lines(b)) {}
     board_state_close(b);
+    board_gpio_close(b);
     for (uint32_t i = 0; i < b->n; i++) {
         if (b->ios[i].backend != NULL && b->ios[i].backend->calls->close != NULL) {
             b->ios[i].backend->calls->close(&b->ios[i]);

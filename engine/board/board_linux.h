@@ -23,9 +23,13 @@ typedef struct tw_board_linux_cfg {
      */
     const char *const *overrides;
     unsigned n_overrides;
-    uint32_t threads;    /* that run the graph: processors 1 to this are there, besides the platform's */
-    const char *state;   /* file for what outlives a loss of power, made when it is missing; NULL: nothing is kept */
-    uint32_t ring_bytes; /* of each WAV output, power of two; 0 = 4 MB */
+    uint32_t threads;      /* that run the graph: processors 1 to this are there, besides the platform's */
+    const char *state;     /* file for what outlives a loss of power, made when it is missing; NULL: nothing is kept */
+    uint32_t gpio_scripts; /* pins that scripts may write, */
+    bool gpio_scripts_set; /* false: all */
+    const char *gpio_log;  /* file with a line for each change of a pin: time [us], levels, directions; NULL none */
+    const char *gpio_chip; /* "/dev/gpiochipN": pins are its lines; NULL: they are in memory alone */
+    uint32_t ring_bytes;   /* of each WAV output, power of two; 0 = 4 MB */
     void (*log)(void *ctx, uint32_t level, const char *text); /* control thread only; may be NULL */
     void *log_ctx;
 } tw_board_linux_cfg_t;
@@ -48,6 +52,9 @@ bool tw_board_linux_behind(tw_board_linux_t *b);
 
 /** Set a gpio input. @return false when `hwid` is none. Any thread. */
 bool tw_board_linux_set_line(tw_board_linux_t *b, uint32_t hwid, bool level);
+
+/** Levels of pins that are no outputs, as if from outside. Control thread. */
+void tw_board_linux_set_pins(tw_board_linux_t *b, uint32_t mask, uint32_t levels);
 
 typedef struct tw_board_linux_stats {
     const char *name, *backend, *file; /* file "" when there is none */

@@ -62,6 +62,7 @@ typedef struct gpio_change {
 enum { GPIO_RING_BYTES = 65536, SERVICE_BYTES = 1 << 18, TELL_MS = 10000 };
 
 typedef struct board_state board_state_t;
+typedef struct board_gpio board_gpio_t;
 
 struct tw_board_linux {
     tw_board_t board;
@@ -76,7 +77,8 @@ struct tw_board_linux {
     uint32_t gpio_lost_told;
     uint64_t synced_ms;
     board_state_t *state; /* NULL: nothing is kept */
-    bool adopts;          /* engine thread: it says when an accepted graph takes over */
+    board_gpio_t *pins;
+    bool adopts; /* engine thread: it says when an accepted graph takes over */
     _Alignas(8) uint8_t gpio_memory[GPIO_RING_BYTES];
 };
 
@@ -108,6 +110,12 @@ bool board_state_store(void *ctx, const void *data, uint32_t bytes);
 uint32_t board_state_restore(void *ctx, void *data, uint32_t room);
 void board_state_service(tw_board_linux_t *b);
 void board_state_close(tw_board_linux_t *b);
+
+/* board_linux_gpio.c; control thread */
+bool board_gpio_open(tw_board_linux_t *b, char why[TW_BOARD_WHY]);
+/** @return look again soon */
+bool board_gpio_service(tw_board_linux_t *b);
+void board_gpio_close(tw_board_linux_t *b);
 
 /* Samples of one channel in a frame; formats were checked to give whole ones. */
 static inline uint32_t frame_samples(const io_format_t *f, uint32_t sample_bytes)

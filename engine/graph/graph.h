@@ -242,10 +242,12 @@ typedef struct tw_graph_io {
 } tw_graph_io_t;
 
 typedef struct tw_graph_script {
-    tw_script_t code;   /* installed now */
-    tw_script_t boot;   /* as in the image */
-    uint16_t *labels;   /* of the installed code */
-    uint8_t *live;      /* TW_SCRIPT_LIVE_BYTES for a replacement, NULL none */
+    tw_script_t code; /* installed now */
+    tw_script_t boot; /* as in the image */
+    uint16_t *labels; /* of the installed code */
+    uint8_t *live;    /* TW_SCRIPT_LIVE_BYTES for a replacement, NULL none */
+    void *fast;       /* fast_bytes for the translation of the installed code, NULL none */
+    uint32_t fast_bytes;
     uint64_t calls;     /* scripts its code calls, or may call once what was put is installed: of who checks */
     uint64_t installed; /* scripts its installed code calls: of who installs */
     tw_gauge_t disabled, faults, runs, last_error, last_pc, bytes, crc;
@@ -354,6 +356,7 @@ typedef struct tw_graph {
     tw_graph_asks_t asks;
     tw_script_compute_t compute;
     tw_graph_npu_t npu;
+    bool untold;  /* a script faulted while nobody listened: at load */
     bool loading; /* nodes are RESET for the first time, not on the engine's thread: scripts reach nothing outside */
     /* debug tasks of arcs */
     tw_graph_register_t *registers;

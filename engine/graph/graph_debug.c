@@ -39,7 +39,7 @@ uint16_t tw_debug_running(const tw_graph_t *g)
 void debug_trace(tw_graph_debug_t *d, tw_trace_t *t, const uint8_t *data)
 {
     if (d->trace != NULL && (d->trace_kinds >> t->kind & 1) != 0) {
-        t->tick = d->graph->tick;
+        t->tick = d->tick;
         d->trace(d->ctx, t, data);
     }
 }
@@ -49,26 +49,41 @@ static bool traces(const tw_graph_debug_t *d, uint16_t script, unsigned kind)
     return (d->trace_kinds >> kind & 1) != 0 && debug_bit(d->traced, script);
 }
 
+typedef struct before {
+    const tw_script_t *script;
+    uint32_t at, used;
+    uint64_t r[TW_SCRIPT_REGS];
+    tw_stype_t type[TW_SCRIPT_REGS];
+} before_t;
+
+static before_t look_before(const tw_script_ctx_t *c)
+{
+    before_t b = {.script = c->script, .at = c->next, .used = c->used};
+    for (unsigned i = 0; i < TW_SCRIPT_REGS; i++) {
+        (void)tw_script_look(c, i, &b.type[i], &b.r[i]);
+    }
+    return b;
+}
+
 /* What an instruction did: its words, and the first register it changed. */
-static void trace_instruction(tw_graph_debug_t *d, const tw_script_ctx_t *before, const tw_script_ctx_t *c)
+static void trace_instruction(tw_graph_debug_t *d, const before_t *before, const tw_script_ctx_t *c)
 {
     const tw_script_t *s = before->script;
-    tw_trace_t t = {.kind = TW_TRACE_INSTRUCTION, .script = index_of(d->graph, s), .at = before->next};
-    const uint32_t n = tw_min_u32(tw_script_length(s, before->next), s->code_bytes - before->next);
+    tw_trace_t t = {.kind = TW_TRACE_INSTRUCTION, .script = index_of(d->graph, s), .at = before->at};
     t.number = c->flag != 0;
-    t.bytes = n;
+    t.bytes = tw_min_u32(tw_script_length(s, before->at), s->code_bytes - before->at);
     for (unsigned i = 0; i < TW_SCRIPT_REGS; i++) {
-        if (before->r[i].u != c->r[i].u || before->rt[i] != c->rt[i]) {
-            tw_stype_t type;
-            uint64_t bits;
-            (void)tw_script_look(c, i, &type, &bits);
+        tw_stype_t type;
+        uint64_t bits;
+        (void)tw_script_look(c, i, &type, &bits);
+        if (bits != before->r[i] || type != before->type[i]) {
             t.number |= (i + 1) << 1;
             t.type = type;
             t.value = (int64_t)bits;
             break;
         }
     }
-    debug_trace(d, &t, s->code + before->next);
+    debug_trace(d, &t, s->code + before->at);
 }
 
 /* ---- stops --------------------------------------------------------------------------- */
@@ -80,7 +95,7 @@ void debug_stop(tw_graph_debug_t *d, tw_debug_state_code_t state, tw_debug_stop_
     d->state = (uint8_t)state;
     d->why = (uint8_t)why;
     d->number = number;
-    d->stop_tick = g->tick;
+    d->stop_tick = d->tick;
     tw_trace_t t = {.kind = TW_TRACE_STOP, .script = d->entry, .number = number, .value = (int64_t)why};
     if (state == TW_DEBUG_HELD || state == TW_DEBUG_DEAD) {
         t.script = index_of(g, c->script);
@@ -288,7 +303,7 @@ static tw_err_t one(tw_graph_debug_t *d, tw_script_ctx_t *c)
     if (!traces(d, script, TW_TRACE_INSTRUCTION)) {
         return tw_script_go(c, 1);
     }
-    const tw_script_ctx_t before = *c;
+    const before_t before = look_before(c);
     const tw_err_t err = tw_script_go(c, 1);
     if (c->used != before.used) {
         trace_instruction(d, &before, c);

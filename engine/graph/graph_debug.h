@@ -77,17 +77,17 @@ typedef enum tw_debug_op {
     TW_DBG_BREAK_SET,   /* brk; reply: one tw_debug_break_t */
     TW_DBG_BREAK_CLEAR, /* a: number, 0 all */
     TW_DBG_BREAK_LIST,  /* reply: tw_debug_break_t each */
-    TW_DBG_CONTINUE,
-    TW_DBG_STEP,   /* a: instructions, 0 one */
-    TW_DBG_NEXT,   /* over calls */
-    TW_DBG_FINISH, /* out of the routine or script */
-    TW_DBG_UNTIL,  /* script, a: pc */
-    TW_DBG_HOLD,   /* what goes: before its next instruction; nothing held: `script` where it is called next */
-    TW_DBG_DROP,   /* the held call */
-    TW_DBG_PEEK,   /* space, script or pointer, a: byte, b: bytes; reply: bytes */
-    TW_DBG_POKE,   /* the same, b bytes of data */
-    TW_DBG_SET,    /* a: TW_LOOK_*, b: type, bits */
-    TW_DBG_TRACE,  /* a: TW_TRACE_* kinds, mask: scripts; no debugger needed */
+    TW_DBG_CONTINUE,    /* this and the next four: b: stops known, 0 any; a call held since then does not go on */
+    TW_DBG_STEP,        /* a: instructions, 0 one */
+    TW_DBG_NEXT,        /* over calls */
+    TW_DBG_FINISH,      /* out of the routine or script */
+    TW_DBG_UNTIL,       /* script, a: pc */
+    TW_DBG_HOLD,        /* what goes: before its next instruction; nothing held: `script` where it is called next */
+    TW_DBG_DROP,        /* the held call */
+    TW_DBG_PEEK,        /* space, script or pointer, a: byte, b: bytes; reply: bytes */
+    TW_DBG_POKE,        /* the same, b bytes of data */
+    TW_DBG_SET,         /* a: TW_LOOK_*, b: type, bits */
+    TW_DBG_TRACE,       /* a: TW_TRACE_* kinds, mask: scripts; no debugger needed */
 } tw_debug_op_t;
 
 enum {
@@ -130,7 +130,7 @@ typedef struct tw_debug_state {
     uint8_t why;        /* tw_debug_stop_t of the last stop */
     uint8_t held_graph; /* the graph was stopped by the debugger */
     uint32_t number;    /* breakpoint, k of brk, number of the error */
-    uint32_t stops;     /* so far: another one says that something happened */
+    uint32_t stops;     /* so far, from 1: another one says that something happened */
     uint64_t tick;      /* of the last stop */
     uint16_t entry;     /* script that was called; TW_DEBUG_NOBODY: nothing is held */
     uint32_t missed;    /* calls of scripts of the held call since it is held */
@@ -174,7 +174,7 @@ typedef struct tw_graph_debug {
     bool wants_stop, held_graph; /* the engine's: stop the graph; it did */
     uint32_t number, missed, passed;
     _Atomic uint32_t stops;
-    uint64_t stop_tick;
+    uint64_t stop_tick, tick; /* of the last stop; of the next block: who runs blocks sets it */
     tw_debug_break_t breaks[TW_DEBUG_BREAKS];
     uint32_t n_breaks;                       /* highest in use */
     uint64_t checked[TW_DEBUG_SCRIPTS / 64]; /* scripts that run instruction by instruction */

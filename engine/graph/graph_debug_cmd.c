@@ -63,7 +63,7 @@ void debug_replaced(tw_graph_debug_t *d, uint16_t script)
 
 void tw_debug_init(tw_graph_debug_t *d)
 {
-    *d = (tw_graph_debug_t){.hold_next = TW_DEBUG_NOBODY, .entry = TW_DEBUG_NOBODY};
+    *d = (tw_graph_debug_t){.hold_next = TW_DEBUG_NOBODY, .entry = TW_DEBUG_NOBODY, .stops = 1};
     for (uint32_t i = 0; i < TW_DEBUG_BREAKS; i++) {
         d->breaks[i].number = (uint16_t)(i + 1);
     }
@@ -221,6 +221,11 @@ static void break_list(const tw_graph_debug_t *d, uint8_t *out, uint32_t *bytes)
     }
 }
 
+static bool has_call(const tw_graph_debug_t *d)
+{
+    return d->state >= TW_DEBUG_HELD;
+}
+
 /* ---- going on -------------------------------------------------------------------------- */
 
 static tw_err_t hold(tw_graph_debug_t *d, uint16_t script)
@@ -239,6 +244,9 @@ static tw_err_t hold(tw_graph_debug_t *d, uint16_t script)
 static tw_err_t go(tw_graph_debug_t *d, const tw_debug_cmd_t *q)
 {
     const tw_graph_t *g = d->graph;
+    if (q->b != 0 && q->b != atomic_load_explicit(&d->stops, memory_order_relaxed) && has_call(d)) {
+        return TW_OK;
+    }
     if (q->op == TW_DBG_CONTINUE && (d->state == TW_DEBUG_FREE || d->state == TW_DEBUG_DEAD)) {
         d->state = TW_DEBUG_FREE;
         d->entry = TW_DEBUG_NOBODY;
@@ -274,11 +282,6 @@ static tw_err_t drop(tw_graph_debug_t *d)
 }
 
 /* ---- looking and changing ----------------------------------------------------------------- */
-
-static bool has_call(const tw_graph_debug_t *d)
-{
-    return d->state >= TW_DEBUG_HELD;
-}
 
 typedef struct span {
     const uint8_t *at;
@@ -324,7 +327,8 @@ static tw_err_t peek_stack(const tw_graph_debug_t *d, const tw_debug_cmd_t *q, u
     }
     tw_stype_t type;
     uint64_t bits;
-    for (uint32_t i = q->a; i - q->a < q->b && tw_script_stack(d->ctx_held, i, &type, &bits); i++) {
+    const uint32_t most = tw_min_u32(q->b, TW_DEBUG_PEEK_MAX / STACK_ENTRY);
+    for (uint32_t i = q->a; i - q->a < most && tw_script_stack(d->ctx_held, i, &type, &bits); i++) {
         out[*bytes] = (uint8_t)type;
         tw_put_le64(out + *bytes + 1, bits);
         *bytes += STACK_ENTRY;

@@ -504,6 +504,9 @@ static bool take_all(tw_graph_t *g, taker_t *t)
                        take_frames(g, t) && take_drivers(g, t) && task_take(g, t->arena, &t->missing) &&
                        npu_take(g, t->arena, &t->missing);
     sched_init(g);
+    if (taken) {
+        script_speed_up(g, t->arena);
+    }
     return taken;
 }
 
@@ -617,7 +620,12 @@ static void reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm, uint
 
 void tw_graph_reset_node(tw_graph_t *g, uint32_t node, int preset, bool warm)
 {
+    const tw_graph_node_t *n = &g->nodes[node];
+    const int64_t args[2] = {PHASE_RESET, preset};
     reset_node(g, node, preset, warm, 0);
+    if (n->script >= 0) { /* BUSY inside another script: who RESETs a node there knows that it did */
+        (void)script_run_for(g, node, (uint32_t)n->script, args, 2, true, NULL);
+    }
 }
 
 #if !TW_SMALL

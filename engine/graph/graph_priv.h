@@ -294,9 +294,19 @@ bool mp_may(const tw_graph_t *g, uint32_t pos);
 bool mp_run_again(tw_graph_t *g, uint32_t pos);
 
 /* graph_script.c */
+enum {
+    PHASE_RESET = 0,
+    PHASE_BEFORE = 1,
+    PHASE_AFTER = 2,
+    PHASE_TIMER = 3
+}; /* r0 of the scripts of nodes, and timers */
 /** `code` runs from the next call on; code and literals must stay where they are. */
 void script_install(tw_graph_script_t *s, const tw_script_t *code);
+/** Room for the fast machine, if it is there without want elsewhere; scripts run without, too. */
+void script_speed_up(tw_graph_t *g, tw_arena_t *arena);
 void script_init(tw_graph_t *g);
+/** Faults of the time before anybody listened. */
+void script_tell_faults(tw_graph_t *g);
 /** A script failed: it is disabled, counted and told about. */
 void script_isolate(tw_graph_t *g, uint32_t script, tw_err_t err, uint32_t pc);
 

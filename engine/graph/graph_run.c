@@ -8,8 +8,6 @@
 #include "engine/graph/graph_priv.h"
 #include "engine/graph/graph_shadow.h"
 
-enum { PHASE_BEFORE = 1, PHASE_AFTER = 2 };
-
 void node_error(tw_graph_t *g, uint32_t node, uint32_t err)
 {
     tw_graph_node_t *n = &g->nodes[node];

@@ -535,6 +535,9 @@ void sched_begin(tw_graph_t *g, uint64_t tick)
         tw_gauge_set(&g->awake[at / 32], n < 32 ? (1u << n) - 1 : UINT32_MAX);
     }
     g->asks.running = true;
+    if (g->untold) {
+        script_tell_faults(g);
+    }
     timers_run(g);
     sched_debug_script(g, DBG_START, NO_NODE);
     task_block(g);

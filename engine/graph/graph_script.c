@@ -7,6 +7,37 @@
 #include "engine/graph/graph_debug.h"
 #include "engine/graph/graph_priv.h"
 
+static void translate(tw_graph_script_t *s)
+{
+#if TW_SCRIPT_FAST
+    s->code.fast = tw_script_translate(&s->code, s->fast, s->fast_bytes);
+#else
+    (void)s;
+#endif
+}
+
+/* For what the image has, and for a replacement of usual density. At most a quarter of what the arena has left: state
+ * that is fetched, shadows and swaps want the rest. */
+void script_speed_up(tw_graph_t *g, tw_arena_t *arena)
+{
+#if TW_SCRIPT_FAST
+    for (uint32_t i = 0; i < g->n_scripts; i++) {
+        tw_graph_script_t *const s = &g->scripts[i];
+        const uint32_t bytes = tw_script_fast_bytes(&s->code);
+        const uint32_t room = tw_max_u32(bytes, s->live != NULL ? TW_SCRIPT_FAST_LIVE : 0u);
+        if (room > (arena->size - arena->used) / 4) {
+            continue;
+        }
+        s->fast = tw_arena_take(arena, room, 8);
+        s->fast_bytes = s->fast != NULL ? room : 0;
+        translate(s);
+    }
+#else
+    (void)g;
+    (void)arena;
+#endif
+}
+
 void script_install(tw_graph_script_t *s, const tw_script_t *code)
 {
     const uint32_t bytes = tw_script_bytes(code->code_bytes, code->pool_bytes);
@@ -14,6 +45,7 @@ void script_install(tw_graph_script_t *s, const tw_script_t *code)
     s->code.labels = s->labels;
     s->installed = tw_script_calls(code);
     tw_script_index(&s->code, s->labels);
+    translate(s);
     tw_gauge_set(&s->bytes, bytes);
     tw_gauge_set(&s->crc, tw_crc32c(0, code->code, bytes));
 }
@@ -26,7 +58,20 @@ void script_isolate(tw_graph_t *g, uint32_t script, tw_err_t err, uint32_t pc)
     tw_gauge_set(&s->last_error, (uint32_t) - (int32_t)err);
     tw_gauge_set(&s->last_pc, pc);
     tw_gauge_set(&g->last_error, (uint32_t) - (int32_t)err);
+    g->untold = g->untold || g->env.host.event == NULL;
     flow_event(g, TW_GEV_SCRIPT_FAULT, script, pc, err);
+}
+
+void script_tell_faults(tw_graph_t *g)
+{
+    for (uint32_t i = 0; i < g->n_scripts && g->env.host.event != NULL; i++) {
+        const tw_graph_script_t *s = &g->scripts[i];
+        if (tw_gauge_get(&s->disabled) != 0 && tw_gauge_get(&s->faults) != 0) {
+            flow_event(g, TW_GEV_SCRIPT_FAULT, i, tw_gauge_get(&s->last_pc),
+                       (tw_err_t)(-(int32_t)tw_gauge_get(&s->last_error)));
+        }
+    }
+    g->untold = false;
 }
 
 static tw_err_t run(tw_graph_t *g, uint32_t script, const tw_script_start_t *b, const tw_script_ctx_t **c)

@@ -6,7 +6,6 @@
 #include "engine/graph/graph_sys_priv.h"
 
 enum { TIMER_SET = 1, TIMER_CANCEL = 2 };
-enum { PHASE_TIMER = 3 };
 
 static tw_graph_timer_t *timer_of(tw_graph_t *g, uint32_t script)
 {

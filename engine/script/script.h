@@ -49,6 +49,7 @@ typedef struct tw_script {
     uint8_t *mem;           /* the script's memory, or NULL; at entry the last declared pointer shows it as int32 */
     uint32_t mem_bytes;     /* the verifier looks at this alone; without `mem` an access is a fault at run time */
     const uint16_t *labels; /* tw_script_index() of the code, or NULL: built at each call in the context */
+    const void *fast;       /* tw_script_translate() of the code, or NULL: the compact machine alone runs it */
 } tw_script_t;
 
 typedef union tw_sval {
@@ -156,6 +157,17 @@ const char *tw_script_explain(const uint8_t *code, uint32_t code_bytes, const tw
 
 /** Byte offset of each label of verified code, TW_SCRIPT_NO_LABEL where there is none: makes calls start faster. */
 void tw_script_index(const tw_script_t *s, uint16_t labels[TW_SCRIPT_LABELS]);
+
+/** Bytes tw_script_translate() wants; 0: more jump targets or routines than it takes. Of verified code. */
+uint32_t tw_script_fast_bytes(const tw_script_t *s);
+/**
+ * Translate verified code for the fast machine, which does in every respect what the compact one does (registers,
+ * types, T, errors, memory, instructions counted, place of a fault). tw_script_go() without a limit uses it where
+ * tw_script_t.fast names it; a limit, and everything rare, is for the compact machine. TW_SCRIPT_FAST 0: never.
+ * @param mem  aligned as for a pointer; borrowed as long as the script has it, as are code and literals
+ * @return for tw_script_t.fast; NULL: too little memory, or tw_script_fast_bytes() is 0. The script is as it was.
+ */
+const void *tw_script_translate(const tw_script_t *s, void *mem, uint32_t bytes);
 
 /** What tw_script_verify() gives as `calls`, of code that passed it; also calls that no path reaches count. */
 uint64_t tw_script_calls(const tw_script_t *s);

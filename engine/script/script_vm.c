@@ -5,6 +5,7 @@
  * Arithmetic is script_value.c; the world is tw_script_host_t. Written to be small:
  * operands are found from the bits of a word, and one path serves all types.
  */
+#include "engine/script/script_fast_priv.h"
 #include "engine/script/script_value_priv.h"
 
 enum { NOWHERE = 0xFF, CONSTANT = 0x10 }; /* no place in c->v; Y is a number of the word */
@@ -681,7 +682,7 @@ static uint32_t allowance(const tw_script_t *s, uint32_t asked)
 void tw_script_begin(tw_script_ctx_t *c, const tw_script_t *s, const tw_script_host_t *host, const int64_t *args,
                      unsigned n_args, bool flag, uint32_t budget)
 {
-    memset(c, 0, sizeof *c);
+    memset(c, 0, offsetof(tw_script_ctx_t, v)); /* of what follows nothing is read that was not written */
     c->host = host;
     c->budget = allowance(s, budget);
     c->flag = flag;
@@ -699,6 +700,14 @@ tw_err_t tw_script_go(tw_script_ctx_t *c, uint32_t limit)
     const uint32_t stop = tw_min_u32(until, c->budget);
     c->halt = c->done || c->err != TW_OK;
     while (!c->halt) {
+#if TW_SCRIPT_FAST
+        if (limit == 0 && c->script->fast != NULL) { /* as far as it goes; what it leaves is done below */
+            tw_fast_run(c);
+            if (c->done) {
+                break;
+            }
+        }
+#endif
         const uint32_t at = c->next;
         c->pc = at;
         if (c->used >= stop) {

@@ -279,6 +279,15 @@ bool tw_client_log_read(tw_client_t *c, uint32_t level, uint32_t limit, tw_log_t
 /** Lines come while the client pumps, until tw_client_drop(c, &l->sink). */
 bool tw_client_log_follow(tw_client_t *c, uint32_t level, tw_log_t *l);
 
+/* ---- pins ------------------------------------------------------------------------------------ */
+typedef struct tw_pins {
+    bool (*state)(void *ctx, const tunewire_v1_GpioState *s); /* @return false: enough */
+    void *ctx;
+    tw_client_sink_t sink;
+} tw_pins_t;
+/** The levels there are, then each change, while the client pumps, until tw_client_drop(c, &p->sink). */
+bool tw_client_pins_watch(tw_client_t *c, tw_pins_t *p);
+
 /* ---- hot path, for control loops and benchmarks ---------------------------------------------- */
 /** Queue a Param.Set without looking at its reply; sent at the next flush. @return call id, 0: failed */
 uint32_t tw_client_set_fast_begin(tw_client_t *c, uint32_t node, uint32_t index, uint32_t type, const void *value,

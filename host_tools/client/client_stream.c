@@ -245,3 +245,19 @@ bool tw_client_log_follow(tw_client_t *c, uint32_t level, tw_log_t *l)
     l->sink = (tw_client_sink_t){.data = take_line, .ctx = l};
     return tw_client_call(c, &(tw_client_call_t){.method = TW_M_Log_Follow, .request = &req, .sink = &l->sink});
 }
+
+/* ---- pins --------------------------------------------------------------------------------------- */
+
+static bool take_state(void *ctx, const uint8_t *p, uint32_t n)
+{
+    tw_pins_t *pins = ctx;
+    tunewire_v1_GpioState m = tunewire_v1_GpioState_init_zero;
+    return tw_rpc_decode(p, n, tunewire_v1_GpioState_fields, &m) != TW_OK || pins->state(pins->ctx, &m);
+}
+
+bool tw_client_pins_watch(tw_client_t *c, tw_pins_t *p)
+{
+    tunewire_v1_GpioRef req = tunewire_v1_GpioRef_init_zero;
+    p->sink = (tw_client_sink_t){.data = take_state, .ctx = p};
+    return tw_client_call(c, &(tw_client_call_t){.method = TW_M_Gpio_Watch, .request = &req, .sink = &p->sink});
+}

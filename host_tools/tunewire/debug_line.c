@@ -15,6 +15,7 @@ struct debug_lines {
     FILE *in;
     const char *prompt;
     bool terminal, end;
+    const char *(*complete)(const char *begin);
     char buf[LINE_MAX_BYTES], line[LINE_MAX_BYTES];
     size_t have;
     bool (*idle)(void *ctx);
@@ -64,6 +65,24 @@ static int get_char(EditLine *e, wchar_t *out)
     return n == 1 ? 1 : 0;
 }
 
+/* Tab: what is missing of the command's name. */
+static unsigned char complete(EditLine *e, int key)
+{
+    debug_lines_t *l = NULL;
+    (void)key;
+    (void)el_get(e, EL_CLIENTDATA, &l);
+    const LineInfo *at = el_line(e);
+    char word[32];
+    const size_t n = (size_t)(at->cursor - at->buffer);
+    const char *name = NULL;
+    if (n == 0 || n >= sizeof word || memchr(at->buffer, ' ', n)) {
+        return CC_ERROR;
+    }
+    (void)snprintf(word, sizeof word, "%.*s", (int)n, at->buffer);
+    name = l->complete ? l->complete(word) : NULL;
+    return name && el_insertstr(e, name + n) == 0 && el_insertstr(e, " ") == 0 ? CC_REFRESH : CC_ERROR;
+}
+
 static void edit_open(debug_lines_t *l)
 {
     HistEvent ev;
@@ -78,6 +97,8 @@ static void edit_open(debug_lines_t *l)
     (void)el_set(l->edit, EL_EDITOR, "emacs");
     (void)el_set(l->edit, EL_HIST, history, l->history);
     (void)el_set(l->edit, EL_GETCFN, get_char);
+    (void)el_set(l->edit, EL_ADDFN, "tw-complete", "Complete a command", complete);
+    (void)el_set(l->edit, EL_BIND, "^I", "tw-complete", NULL);
 }
 
 static const char *edit_next(debug_lines_t *l)
@@ -96,13 +117,14 @@ static const char *edit_next(debug_lines_t *l)
 }
 #endif
 
-debug_lines_t *debug_lines_open(FILE *in, const char *prompt, bool terminal)
+debug_lines_t *debug_lines_open(FILE *in, const char *prompt, bool terminal, const char *(*complete_fn)(const char *))
 {
     debug_lines_t *l = calloc(1, sizeof *l);
     if (l) {
         l->in = in;
         l->prompt = prompt;
         l->terminal = terminal;
+        l->complete = complete_fn;
 #ifdef TW_LIBEDIT
         if (terminal) {
             edit_open(l);

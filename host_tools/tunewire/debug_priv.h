@@ -65,8 +65,9 @@ bool debug_print_event(tw_cli_t *cli, const uint8_t *p, uint32_t n);
 
 /* ---- debug_line.c ---- */
 typedef struct debug_lines debug_lines_t;
-/** Lines of `in`, with editing when it is a terminal and a library for it is there. */
-debug_lines_t *debug_lines_open(FILE *in, const char *prompt, bool terminal);
+/** Lines of `in`, with editing when it is a terminal and a library for it is there; complete() gives the one command
+ *  that begins so, or NULL. */
+debug_lines_t *debug_lines_open(FILE *in, const char *prompt, bool terminal, const char *(*complete)(const char *));
 /** Next line without its end, NULL at the end; idle() is called now and then while nothing comes, and says false to
  *  end. */
 const char *debug_lines_next(debug_lines_t *l, bool (*idle)(void *ctx), void *ctx);

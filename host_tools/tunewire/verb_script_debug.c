@@ -173,8 +173,9 @@ static bool wait_for_stop(debug_t *d, bool end_counts)
 
 static bool go(debug_t *d, tunewire_v1_DebugGo *q)
 {
-    d->s = (tunewire_v1_DebugState)tunewire_v1_DebugState_init_zero;
+    q->stops = d->s.stops; /* a script that was held while a command was typed is shown, not gone on with */
     q->wait_ms = WAIT_MS;
+    d->s = (tunewire_v1_DebugState)tunewire_v1_DebugState_init_zero;
     const bool to_stop = q->op == tunewire_v1_DebugGo_Op_CONTINUE || q->op == tunewire_v1_DebugGo_Op_HOLD;
     return ask(d, TW_M_Script_Go, q, &d->s) &&
            (q->op == tunewire_v1_DebugGo_Op_DROP ? show_stop(d) : wait_for_stop(d, !to_stop));
@@ -682,6 +683,12 @@ static int find_command(const char *word)
     return found;
 }
 
+static const char *complete(const char *begin)
+{
+    const int i = find_command(begin);
+    return i >= 0 && strncmp(commands[i].name, begin, strlen(begin)) == 0 ? commands[i].name : NULL;
+}
+
 typedef enum outcome { GO_ON, FAILED, QUIT, QUIT_DROP } outcome_t;
 
 static outcome_t run_command(debug_t *d, const char *line)
@@ -730,7 +737,7 @@ static bool idle(void *ctx)
 static outcome_t run_lines(debug_t *d, FILE *in, bool terminal)
 {
     outcome_t out = GO_ON;
-    debug_lines_t *lines = debug_lines_open(in, "(script) ", terminal);
+    debug_lines_t *lines = debug_lines_open(in, "(script) ", terminal, complete);
     const char *line;
     while (lines && (out == GO_ON || (terminal && out == FAILED)) &&
            (line = debug_lines_next(lines, idle, d)) != NULL) {

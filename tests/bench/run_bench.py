@@ -44,6 +44,9 @@ CLIENT, CLIENT_ROUNDS = "client_action", 9
 GSTREAMER, GSTREAMER_LIMIT, GSTREAMER_PAIRS, SECONDS, RATE, FRAME = "engine_vs_gstreamer", 0.33, 7, 60, 48000, 64
 BIQUADS, LOW_PASS = 20, "0.29289323,0.58578646,0.29289323,0,-0.17157287"  # preset 2 of arm_stream_filter
 
+# Ten small scripts against Lua 5.4: pairs, and how many times as fast their geometric mean is wanted.
+SCRIPT, SCRIPT_PAIRS, SCRIPT_WANTED = "script_vs_lua", 31, 1.5
+
 # The compiler against the limits it is held to: nodes of the small and the large graph, pairs, seconds, growth.
 COMPILE = "compile_scale"
 SMALL, LARGE, COMPILE_PAIRS, LIMIT_S, LIMIT_GROWTH = 1000, 10000, 9, 2.0, 1.5
@@ -137,6 +140,24 @@ def measure_client():
                                    "blocks": int(blocks), "alone_us": rest[:2], "with_us": rest[2:]}}
 
 
+def measure_script(cpu):
+    """A row for each kernel and one for their geometric mean; a ratio is Lua's time over ours, in the same pair."""
+    out = subprocess.run(["build/host/bench_script", str(SCRIPT_PAIRS)], check=True, stdout=subprocess.PIPE, text=True,
+                         preexec_fn=lambda: pin(cpu)).stdout
+    rows = {}
+    for line in out.splitlines():
+        name, *numbers = line.split()
+        ratio, low, high, ours_ns, lua_ns, compact_ns = map(float, numbers)
+        row = SCRIPT if name == "geometric_mean" else f"{SCRIPT}_{name}"
+        wanted = SCRIPT_WANTED if name == "geometric_mean" else None
+        print(f"bench {row} ratio={ratio:.3f} value={ours_ns:.6g} unit=ns_per_call peer=lua_5.4 "
+              f"spread={low:.3f}..{high:.3f} lua_ns={lua_ns:.6g} compact_ns={compact_ns:.6g}"
+              + (f" wanted={wanted:g}" if wanted else ""), flush=True)
+        rows[row] = {"ratio": ratio, "value": ours_ns, "unit": "ns_per_call", "peer": "lua_5.4", "peer_value": lua_ns,
+                     "compact_value": compact_ns, "spread": [low, high], "pairs": SCRIPT_PAIRS, "wanted": wanted}
+    return rows
+
+
 def write_noise(path):
     """A WAV of 32-bit floats, one channel."""
     rand = random.Random(1)
@@ -199,7 +220,7 @@ def machine(cpu):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="", choices=["", *FIGURES, COMPILE, ENGINE, CLIENT, GSTREAMER])
+    parser.add_argument("--only", default="", choices=["", *FIGURES, COMPILE, ENGINE, SCRIPT, CLIENT, GSTREAMER])
     a = parser.parse_args()
     cpu = max(os.sched_getaffinity(0))
     about = machine(cpu)
@@ -210,9 +231,10 @@ def main():
         with open(path) as f:
             kept = json.load(f)
     with tempfile.TemporaryDirectory() as folder:
-        for name in [a.only] if a.only else [*FIGURES, COMPILE, ENGINE, CLIENT, GSTREAMER]:
+        for name in [a.only] if a.only else [*FIGURES, COMPILE, ENGINE, SCRIPT, CLIENT, GSTREAMER]:
             rows = (measure_compile(folder, cpu) if name == COMPILE else
                     measure_engine(cpu) if name == ENGINE else
+                    measure_script(cpu) if name == SCRIPT else
                     measure_client() if name == CLIENT else
                     measure_gstreamer(folder, cpu) if name == GSTREAMER else {name: measure(name, folder, cpu)})
             kept.update({row: dict(figures, machine=about) for row, figures in rows.items()})

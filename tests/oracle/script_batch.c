@@ -25,6 +25,7 @@ static uint16_t labels[GEN_SCRIPTS][TW_SCRIPT_LABELS]; /* without them a callscr
 static tw_script_t scripts[GEN_SCRIPTS];
 static unsigned n_scripts;
 static uint32_t breaks;
+static uint32_t translated; /* scripts that the fast machine ran */
 static tw_script_ctx_t ctx;
 
 /* ---- bytes ---- */
@@ -214,7 +215,27 @@ static void keep_if_different(uint32_t from, uint32_t to)
     }
 }
 
-/* At once, and in portions of `part` instructions. */
+static void translate(void)
+{
+#if defined(TW_SCRIPT_FAST) && TW_SCRIPT_FAST
+    static _Alignas(16) uint8_t room[GEN_SCRIPTS][131072];
+    for (unsigned i = 0; i < n_scripts; i++) {
+        scripts[i].fast = tw_script_translate(&scripts[i], room[i], sizeof room[i]);
+        translated += scripts[i].fast != NULL;
+    }
+#endif
+}
+
+static void forget(void)
+{
+#if defined(TW_SCRIPT_FAST) && TW_SCRIPT_FAST
+    for (unsigned i = 0; i < n_scripts; i++) {
+        scripts[i].fast = NULL;
+    }
+#endif
+}
+
+/* At once, in portions of `part` instructions, and by the fast machine where there is one. */
 static void run(const gen_program_t *p, uint32_t part)
 {
     const uint32_t from = filled;
@@ -228,6 +249,11 @@ static void run(const gen_program_t *p, uint32_t part)
     }
     put_state(err);
     keep_if_different(from, to);
+    translate();
+    start(p);
+    put_state(tw_script_go(&ctx, 0));
+    keep_if_different(from, to);
+    forget();
 }
 
 static void put_program(const gen_program_t *p)
@@ -278,6 +304,7 @@ static int generate(uint64_t seed, uint32_t count, unsigned mutated)
         n++;
     }
     put32(refused);
+    put32(translated);
     flush();
     return 0;
 }

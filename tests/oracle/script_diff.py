@@ -197,11 +197,12 @@ def share(job):
 
     p = subprocess.Popen([path, str(seed), str(count), str(mutated)], stdout=subprocess.PIPE)
     it = records(p.stdout)
-    instructions = programs = 0
+    instructions = programs = fast = 0
     different = []
     faults = collections.Counter()
     for b in it:
-        if len(b) == 4:
+        if len(b) == 8:
+            fast = struct.unpack("<II", b)[1]
             break
         got = next(it)
         try:
@@ -216,7 +217,7 @@ def share(job):
             different.append(explain(path, b, want, got, f"(seed {seed}, program {programs})") if len(different) < show else "")
     if p.wait() != 0:
         different.append(f"{path} ended with {p.returncode}")
-    return programs, instructions, different, faults, cover
+    return programs, instructions, fast, different, faults, cover
 
 
 # ---- coverage ----
@@ -251,17 +252,18 @@ def main():
     size = max(1, min(5000, o.programs // o.jobs))
     jobs = [(o.program, o.seed * 1000003 + i, size, o.mutated, o.coverage, o.show)
             for i in range((o.programs + size - 1) // size)]
-    programs = instructions = different = 0
+    programs = instructions = fast = different = 0
     faults, cover = collections.Counter(), collections.Counter()
     with multiprocessing.Pool(o.jobs) as pool:
-        for n, k, texts, f, c in pool.imap_unordered(share, jobs):
-            programs, instructions = programs + n, instructions + k
+        for n, k, quick, texts, f, c in pool.imap_unordered(share, jobs):
+            programs, instructions, fast = programs + n, instructions + k, fast + quick
             faults += f
             cover += c
             for text in texts:
                 different += 1
                 if text and different <= o.show:
                     print(text, flush=True)
+    print(f"compact machine at once and in portions; fast machine: {fast} scripts")
     print("ends: " + ", ".join(f"{name} {faults[code]}" for name, code in ERRORS.items()))
     if o.coverage:
         show_coverage(cover)

@@ -419,9 +419,9 @@ def op_pbase(m, p, r):
 
 def op_psize(m, p, r):
     p = m.p[p - 6]
-    n = m.count(r)
+    n = max(0, m.count(r))
     if n < p.elements():
-        p.size = max(0, n) * BYTES[p.kind]
+        p.size = n * BYTES[p.kind]
 
 
 def op_ptype(m, p, t):
@@ -668,7 +668,7 @@ def float_remainder(m, a, b, t):
 def op_ashft(m, x, y):
     a, t = m.get(x)
     n, k = m.get(y)
-    if is_float(t) or k != U64:
+    if k != U64:
         n = m.conv(n, k, I64)
     n = max(-63, min(63, n))
     if is_float(t):

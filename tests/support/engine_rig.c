@@ -90,7 +90,13 @@ void rig_board(rig_t *r)
 
 void rig_open(rig_t *r, uint32_t queue, uint32_t reply)
 {
+    rig_open_with(r, queue, reply, NULL, NULL);
+}
+
+void rig_open_with(rig_t *r, uint32_t queue, uint32_t reply, const tw_board_gpio_t *gpio, const tw_apps_t *apps)
+{
     rig_board(r);
+    r->board.gpio = gpio;
     const tw_engine_cfg_t cfg = {.port = &r->port,
                                  .board = &r->board,
                                  .queue_bytes = queue,
@@ -98,7 +104,8 @@ void rig_open(rig_t *r, uint32_t queue, uint32_t reply)
                                  .reply_bytes = reply,
                                  .graph_bytes = RIG_GRAPH_BYTES,
                                  .shadow_bytes = RIG_SHADOW_BYTES,
-                                 .trace_bytes = RIG_TRACE_BYTES};
+                                 .trace_bytes = RIG_TRACE_BYTES,
+                                 .apps = apps};
     const size_t need = (tw_engine_need(&cfg) + 63) & ~(size_t)63;
     r->mem = aligned_alloc(64, need);
     REQUIRE(r->mem != NULL && tw_engine_init(&r->engine, &cfg, r->mem, need) == TW_OK);

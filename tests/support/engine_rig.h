@@ -39,6 +39,8 @@ typedef struct rig {
 void rig_board(rig_t *r);
 /** Engine with rings of these sizes. */
 void rig_open(rig_t *r, uint32_t queue, uint32_t reply);
+/** The same, on a board with pins and with an application; either may be NULL. */
+void rig_open_with(rig_t *r, uint32_t queue, uint32_t reply, const tw_board_gpio_t *gpio, const tw_apps_t *apps);
 void rig_close(rig_t *r);
 /** Prime, swap in, start; asserts success. */
 void rig_load(rig_t *r, const uint8_t *img, uint32_t bytes);

@@ -72,7 +72,6 @@ void script_rig_open(script_rig_t *r)
     tw_ib_node(b, rig_type("ARM/arm_stream_script"), 0, 1, (uint16_t[]){(uint16_t)(lock | 1u << 15 | 1u << 12)});
     tw_ib_node(b, rig_type("ARM/arm_stream_amplifier"), 1, 1, (uint16_t[]){in, mid});
     tw_ib_node(b, rig_type("ARM/arm_stream_amplifier"), 1, 1, (uint16_t[]){mid, out});
-    tw_ib_node_script(b, 0, 0);
 }
 
 uint32_t script_rig_add(script_rig_t *r, const char *text)
@@ -94,6 +93,7 @@ uint32_t script_rig_add(script_rig_t *r, const char *text)
 
 tw_err_t script_rig_load(script_rig_t *r, tw_fault_t *fault)
 {
+    tw_ib_node_script(&r->ib, 0, r->own);
     const uint32_t n = tw_ib_finish(&r->ib, r->img, sizeof r->img);
     r->arena = (tw_arena_t){r->memory, sizeof r->memory, 0};
     const tw_graph_env_t env = {.port = &r->rig.port,

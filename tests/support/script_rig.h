@@ -21,6 +21,7 @@ typedef struct script_rig {
     tw_board_gpio_t gpio;
     tw_apps_t apps;
     const tw_infer_t *infer;
+    uint32_t own;                                 /* script of node 0 */
     uint32_t levels, outputs;                     /* of the pins */
     tw_err_t gpio_fails;                          /* what the next writes answer */
     script_rig_event_t events[SCRIPT_RIG_EVENTS]; /* the first ones since script_rig_load() */

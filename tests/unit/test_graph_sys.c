@@ -371,6 +371,7 @@ static void debug_registers_are_read_and_written_page_by_page(void **state)
     (void)script_rig_add(&r, "callsys 39\nret\n");
     tw_fault_t fault;
     tw_ib_t *b = &r.ib;
+    tw_ib_node_script(b, 0, 0);
     const uint32_t n = tw_ib_finish(b, r.img, sizeof r.img);
     const uint32_t arcs = tw_image_section(r.img, TW_SEC_ARCS);
     /* arc 1 counts into register 1 of page 1, arc 3 has its peak in register 3 */
@@ -533,7 +534,6 @@ static void with_several_instances_ranges_change_behind_the_block(void **state)
     tw_fault_t fault;
     script_rig_open(&r);
     (void)script_rig_add(&r, "eqk r0 1\ncjmp #1\nret\nlabl #1\nmovi int32 r0 2\nmovi int32 r1 1\ncallsys 0\nret\n");
-    tw_ib_node_script(&r.ib, 0, 0);
     assert_int_equal(script_rig_load(&r, &fault), TW_OK);
     assert_int_equal(tw_crew_init(&crew, cfg, 2), TW_OK);
     assert_int_equal(tw_graph_share(&r.graph, &crew, &r.arena, &fault), TW_OK);

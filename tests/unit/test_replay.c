@@ -1,5 +1,6 @@
 /* Replay: outputs of a tuned, scripted, swapped run again bit by bit; a file cut or damaged at any byte. */
 #include "host_tools/tunewire/replay_run.h"
+#include "host_tools/scriptasm/scriptasm.h"
 #include "engine/base/crc.h"
 #include "tests/support/record_file.h"
 #include <setjmp.h>
@@ -131,6 +132,94 @@ static void a_replay_gives_the_outputs_bit_by_bit(void **state)
         record_file_free(&file);
         rig_close(&rig);
     }
+}
+
+/* ---- what scripts hear from outside ------------------------------------------------------ */
+
+/* Before node 1, in r0 1: pin 2 mutes the amplifier, the application counts, and its 9th answer stops the graph. By a
+ * timer, r0 3: the script is told the time. */
+static const char *const listener =
+    "eqk r0 1\ncjmp #1\neqk r0 3\ncjmp #2\nmovi int32 r5 1\neqk r5 1\nret\n"
+    "labl #1\nmovi int32 r0 0\nmovi int32 r1 2\ncals gpio\nstore *p0 r1\n"
+    "movi int32 r0 3\nmovi int32 r2 1\npshc int16 1\ncals setparam\n"
+    "movi int32 r2 0\nmovi int32 r0 100\ncallapp 9\n"
+    "movi int32 r0 4\neqk r1 9\nccallsys 0\n"
+    "movi int32 r0 1\nmovi int32 r1 1\nmovi int32 r2 0\ncals timer\nmovi int32 r5 1\neqk r5 1\nret\n"
+    "labl #2\nmovi int32 r0 0\ncals time\nmovi int32 r0 1\ncals event\nret\n";
+
+static uint32_t pins, answers;
+
+static uint32_t pin_levels(void *ctx)
+{
+    (void)ctx;
+    return pins;
+}
+
+static tw_err_t count_up(void *ctx, tw_app_call_t *call)
+{
+    (void)ctx;
+    call->result = ++answers;
+    return answers % 4 == 0 ? TW_E_BUSY : TW_OK;
+}
+
+static void add_listener(void)
+{
+    static tw_asm_out_t out;
+    uint16_t words[128];
+    if (!tw_asm(listener, strlen(listener), &out)) {
+        fail_msg("%u: %s", out.diags[0].line, out.diags[0].text);
+    }
+    for (uint32_t i = 0; i < out.code_bytes / 2; i++) {
+        words[i] = tw_get_le16(out.code + 2 * i);
+    }
+    (void)tw_ib_script(&ib, words, out.code_bytes / 2, 6, 1, 4);
+    tw_ib_script_memory(&ib, 0, false);
+    tw_ib_node_script(&ib, 1, 0);
+}
+
+static void pins_and_answers_of_the_application_replay(void **state)
+{
+    (void)state;
+    static heard_t h;
+    static const tw_board_gpio_t gpio = {.pins = 0xFF, .levels = pin_levels};
+    static const tw_apps_t apps = {.fn = {[9] = count_up}};
+    const tw_replay_user_t user = {.ctx = &h, .output = hear, .format = see_format};
+    tw_replay_result_t res;
+    memset(&h, 0, sizeof h);
+    pins = answers = 0;
+    rig_open_with(&rig, 1 << 14, 1 << 14, &gpio, &apps);
+    record_file_open(&file, &rig, RING, 4096, true);
+    rig_chain_open(&ib);
+    add_listener();
+    rig_load(&rig, img, tw_ib_finish(&ib, img, sizeof img));
+    for (unsigned i = 0; i < 20; i++) {
+        pins = i % 6 < 3 ? 4 : 3;
+        rig.us += 700;
+        ticks(1);
+        if (i == 14) { /* the script stopped it */
+            tw_engine_info_t info;
+            tw_engine_info(rig.engine, &info);
+            assert_int_equal(info.state, TW_GRAPH_STOPPED);
+            assert_int_equal(answers, 9);
+            assert_int_equal(tw_engine_put_control(rig.engine, 0, TW_CTL_START, 0), TW_OK);
+            (void)tw_engine_publish(rig.engine);
+        }
+    }
+    assert_true(answers > 9);
+    record_file_end(&file, TW_RECORD_STOPPED);
+    tw_replay_play(file.bytes, file.n, &user, &res);
+    assert_string_equal(res.text, "");
+    assert_int_equal(res.end, TW_REPLAY_WHOLE);
+    assert_int_equal(res.different, 0);
+    assert_int_equal(h.n, rig.out_bytes[4]);
+    assert_memory_equal(h.out, rig.out[4], h.n);
+    unsigned silent = 0;
+    for (uint32_t i = 0; i < h.n; i += RIG_FRAME) {
+        silent += tw_get_le16(h.out + i + RIG_FRAME - 2) == 0;
+    }
+    assert_true(silent > 0 && silent < h.n / RIG_FRAME);
+    record_file_free(&file);
+    rig_close(&rig);
 }
 
 static void swap_to(bool confirm)
@@ -427,6 +516,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_replay_gives_the_outputs_bit_by_bit),
+        cmocka_unit_test(pins_and_answers_of_the_application_replay),
         cmocka_unit_test(fades_and_changes_taken_back_replay_too),
         cmocka_unit_test(a_recording_begins_with_a_graph_primed_after_it),
         cmocka_unit_test(a_recording_takes_nothing_over_from_a_graph_it_does_not_know),

@@ -2,6 +2,7 @@
 #include "engine/base/bytes.h"
 #include "engine/script/script.h"
 #include "host_tools/scriptasm/scriptasm.h"
+#include "tests/support/script_twin.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -99,6 +100,33 @@ static void must_verify(const tw_script_t *s)
     }
 }
 
+static void reset_world(void)
+{
+    memset(&world, 0, sizeof world);
+}
+
+/* The fast machine leaves the same, at any budget. The memory is as before afterwards. */
+static void must_be_the_same_translated(const tw_script_t *s, bool flag)
+{
+    static tw_script_ctx_t both[2];
+    static uint8_t before[1024];
+    script_twin_t twin;
+    const char *what = script_twin_make(s, &twin);
+    assert_true(s->mem == NULL || s->mem_bytes <= sizeof before);
+    if (s->mem != NULL) {
+        memcpy(before, s->mem, s->mem_bytes);
+    }
+    for (uint32_t budget = 40; what == NULL && budget != UINT32_MAX; budget--) { /* ends with the script's own: 0 */
+        what = script_twin_run(&twin, &host, both, NULL, 0, flag, budget, before, reset_world);
+    }
+    if (s->mem != NULL) {
+        memcpy(s->mem, before, s->mem_bytes);
+    }
+    if (what != NULL) {
+        fail_msg("translated, other %s", what);
+    }
+}
+
 /* Assemble, verify, run over `mem`. */
 static tw_err_t run_over(const char *text, bool flag, uint8_t *mem, uint32_t mem_bytes)
 {
@@ -107,6 +135,7 @@ static tw_err_t run_over(const char *text, bool flag, uint8_t *mem, uint32_t mem
     im.s.mem = mem;
     im.s.mem_bytes = mem_bytes;
     must_verify(&im.s);
+    must_be_the_same_translated(&im.s, flag);
     memset(&world, 0, sizeof world);
     return tw_script_run(&im.s, &host, &ctx, NULL, 0, flag, 0);
 }

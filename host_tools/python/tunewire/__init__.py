@@ -12,6 +12,7 @@ runtime and no generated file. Everything is synchronous: there are no threads i
 belongs to one thread at a time. Failures are exceptions of tunewire.errors, all of them TunewireError.
 """
 from .arcs import Block, Capture, Feed, Probe, Recording
+from .debug import ScriptDebug, Stop
 from .device import Device, Node, Param, Shadow, Transaction, connect
 from .errors import (Aborted, AlreadyExists, BadValue, Busy, Cancelled, ChecksumError, ConnectionLost, DataLoss,
                      DeadlineExceeded, DeviceError, FailedPrecondition, InvalidArgument, NotFound, OutOfRange,
@@ -20,7 +21,7 @@ from .errors import (Aborted, AlreadyExists, BadValue, Busy, Cancelled, Checksum
 
 __all__ = [
     "connect", "Device", "Node", "Param", "Transaction", "Block", "Capture", "Feed",
-    "Probe", "Recording", "Shadow", "TunewireError", "DeviceError",
+    "Probe", "Recording", "ScriptDebug", "Shadow", "Stop", "TunewireError", "DeviceError",
     "BadValue", "ConnectionLost", "ProtocolError", "Timeout", "UnknownName", "Aborted", "AlreadyExists", "Busy",
     "Cancelled", "ChecksumError", "DataLoss", "DeadlineExceeded", "FailedPrecondition", "InvalidArgument", "NotFound",
     "OutOfRange", "PermissionDenied", "ResourceExhausted", "Unauthenticated", "Unavailable", "Unimplemented",

@@ -14,6 +14,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optio
 from . import schema
 from .arcs import LETTER, Block, Feed, Probe, Recording, WavFile, _NO_DEADLINE_S, decibels, samples_of
 from .connection import Connection, Stream
+from .debug import ScriptDebug
 from .errors import BadValue, ConnectionLost, DeviceError, Timeout, TunewireError, UnknownName, from_status
 from .frames import crc32c
 
@@ -636,6 +637,30 @@ class Device:
         """Disable a script."""
         self.conn.call("Script.Stop", self.conn.schema.ScriptRef(index=index))
 
+    def debug(self, script: int = 0, stop_graph: bool = False, faults: bool = True,
+              lease_s: float = 60.0) -> ScriptDebug:
+        """Attach the debugger of the graph's scripts; one client has it at a time (Busy otherwise).
+
+        stop_graph  stop the graph where a script is held; `go` starts it again
+        faults      keep a call that faults to be looked at
+        lease_s     silent for so long, it is detached
+        """
+        return ScriptDebug(self, script, stop_graph, faults, lease_s)
+
+    script_debug = debug
+
+    def trace(self, script: Optional[int] = None, instructions: bool = False,
+              seconds: Optional[float] = None) -> Feed[Any]:
+        """Events of one script or of all, as they happen: seq, tick, kind, script, where, value, number, text, lost.
+
+        Kinds: 1 fault, 2 event, 3 trace, 7 callapp, 8 held or let go, 16 instruction, 17 call.
+        """
+        c, s = self.conn, self.conn.schema
+        request = s.ScriptTrace(index=script or 0, all=script is None, kinds=0xFFFFFFFF if instructions else 0)
+        stream = c.call("Script.Trace", request)
+        return Feed(c, stream, lambda data: schema.parse(s.Event(), data), lambda st: c.cancel(st.call_id), seconds,
+                    None, _NO_DEADLINE_S)
+
     def _blob(self, data: bytes, kind: int, name: str, progress: Progress = None) -> _Blob:
         return _Blob(self, self.upload(data, kind, name, progress))
 
@@ -683,6 +708,49 @@ class Device:
         stream = c.call("Log.Follow", s.LogFilter(min_level=min_level))
         return Feed(c, stream, lambda data: schema.parse(s.LogLine(), data), lambda st: c.cancel(st.call_id), seconds,
                     None, _NO_DEADLINE_S)
+
+    @property
+    def gpio(self) -> Gpio:
+        """The device's pins."""
+        return Gpio(self)
+
+
+class Gpio:
+    """Pins of a device: bits of a word, pin 0 the lowest."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+
+    def get(self) -> Any:
+        """GpioState: value, direction (bit set = output), t_us."""
+        c = self.device.conn
+        return c.call("Gpio.Get", c.schema.GpioRef())
+
+    def __getitem__(self, pin: int) -> bool:
+        """Level of a pin."""
+        return bool(self.get().value >> _pin(pin) & 1)
+
+    def __setitem__(self, pin: int, level: object) -> None:
+        """Make a pin an output at this level."""
+        self.set(1 << _pin(pin), 1 << pin if level else 0)
+
+    def set(self, mask: int, value: int) -> Any:
+        """Make the pins of `mask` outputs at the levels of `value`, all or none; GpioState afterwards."""
+        c = self.device.conn
+        return c.call("Gpio.Set", c.schema.GpioSet(mask=mask, value=value))
+
+    def watch(self, seconds: Optional[float] = None) -> Feed[Any]:
+        """GpioState: what there is, then each change, until closed or the time is over."""
+        c, s = self.device.conn, self.device.conn.schema
+        stream = c.call("Gpio.Watch", s.GpioRef())
+        return Feed(c, stream, lambda data: schema.parse(s.GpioState(), data), lambda st: c.cancel(st.call_id), seconds,
+                    None, _NO_DEADLINE_S)
+
+
+def _pin(pin: int) -> int:
+    if not 0 <= pin < 32:
+        raise IndexError(f"pin {pin}: pins are 0 to 31")
+    return pin
 
 
 class _Blob:
