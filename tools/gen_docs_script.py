@@ -69,6 +69,65 @@ def opcodes():
         yield f"| `{word(int(key, 16), form)}` | {low} | `{text}` | {cost} | {cell(meaning)} |"
 
 
+TESTS = {"EQK", "GTK", "LTK", "BIT0", "BIT1", "ANDT", "ORT", "TST", "INR", "EQU", "NEQ", "LTS", "LTE", "GTS", "GTE",
+         "NEGT", "RESET", "CALLSYS", "CALLAPP"}
+DIVIDES = {"DIV", "RDIV", "MOD", "ADDM", "SUBM"}
+BITS = {"SHL", "SHR", "ASR", "ROT", "BSET", "BCLR", "BIT0", "BIT1", "BFX", "BFI", "NOT", "OR", "XOR", "AND", "NOR", "TST"}
+KEEPS = {"COPYT", "SWAP", "LOAD", "LOADI", "MOVI", "RETP", "DUP", "PSHT", "PSHA", "CAST"}
+
+
+def reasons():
+    yield "| code | reason |"
+    yield "|---|---|"
+    for _, error, text in rows("script_reasons.def", "TW_SREASON"):
+        yield f"| `SCR_{error}` | {text.replace('%x', 'X').replace('%y', 'Y')} |"
+
+
+def types_of(name, form, effect):
+    if form in ("LOAD", "LOADI", "STORE", "STOREI"):
+        return "type of the element; any"
+    if form in ("PR", "RP", "PT"):
+        return "R any but fp8" if form != "PT" else "any but ptr"
+    if form == "LIT":
+        return "any but ptr"
+    if name == "CAST":
+        return "any but ptr"
+    if effect in ("MOVE", "CMOVE", "SWAP"):
+        return "any; two pointers"
+    if effect == "WRAP":
+        return "integers, floats; pointer X"
+    if name in BITS:
+        return "integers, floats: their bits"
+    if effect != "NONE":
+        return "integers, floats"
+    return ""
+
+
+def errors_of(name, effect):
+    bits = (["0"] if name in DIVIDES else [])
+    if effect in ("BINARY", "UNARY", "BLEND", "WRAP", "MOVE", "CMOVE", "STORE", "IN", "EDIT") and name not in KEEPS and \
+            name not in ("SHL", "SHR", "ASR", "ROT", "BSET", "BCLR", "INC", "DEC", "ADDK", "NORM", "BFI"):
+        bits.append("1")
+    return ", ".join(bits)
+
+
+def faults_of(name, form):
+    if form in ("LOAD", "LOADI", "STORE", "STOREI"):
+        return "`SCR_FAULT` outside the window"
+    return "`SCR_FAULT` no such script, `SCR_STACK` too deep" if name == "CALLSCRIPT" else ""
+
+
+def entries():
+    yield "| instruction | types | sets T | error bits | faults | example | gives |"
+    yield "|---|---|---|---|---|---|---|"
+    shown = {name: (text, result) for name, text, result in rows("script_examples.def", "TW_SEXAMPLE")}
+    for _, name, mnemonic, form, effect, _, _ in rows("script_opcodes.def", "TW_SOP"):
+        text, result = shown[name]
+        plus = "+" if form in ("LOADI", "STOREI") else ""
+        yield (f"| `{mnemonic}{plus}` | {types_of(name, form, effect)} | {'yes' if name in TESTS else ''} | "
+               f"{errors_of(name, effect)} | {faults_of(name, form)} | `{cell(text)}` | `{result}` |")
+
+
 def syscalls():
     notes = {k: rest for k, *rest in rows("script_syscalls.def", "TW_SYSCALL_DOC")}
     yield "| k | name | pops | arguments | result | status besides 0 | cost |"
@@ -96,7 +155,8 @@ def types():
 def main():
     page = PAGE.read_text()
     fresh = page
-    for name, table in (("opcodes", opcodes), ("syscalls", syscalls), ("compute", compute), ("types", types)):
+    for name, table in (("opcodes", opcodes), ("examples", entries), ("reasons", reasons),
+                        ("syscalls", syscalls), ("compute", compute), ("types", types)):
         begin, end = f"<!-- BEGIN {name}: script_{name}.def -->", f"<!-- END {name} -->"
         if page.count(begin) != 1 or page.count(end) != 1:
             sys.exit(f"{PAGE}: markers of table '{name}' missing")

@@ -465,7 +465,9 @@ tw_err_t check_scripts(const check_t *c)
         s.mem = s.mem_bytes != 0 ? &somewhere : NULL;
         uint64_t mask = 0;
         tw_fault_t inner = {0};
-        const tw_err_t err = tw_script_verify(&s, false, &mask, &inner);
+        /* both the image and the device have to say so */
+        const bool privileged = s.privileged != 0 && (c->board == NULL || c->board->low != NULL);
+        const tw_err_t err = tw_script_verify(&s, privileged, &mask, &inner);
         const uint32_t code = (uint32_t)(s.code - c->img);
         if (err != TW_OK) {
             return check_refuse(c, err, SEC(SCRIPTS), code + inner.at);

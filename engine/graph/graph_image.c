@@ -90,6 +90,7 @@ void img_script(const uint8_t *img, uint32_t index, tw_script_t *out)
         .ptrs = (uint8_t)tw_bits(s2, TW_S2_PTRS),
         .stack = (uint8_t)tw_bits(s2, TW_S2_STACK),
         .shared = (uint8_t)tw_bits(s2, TW_S2_SHARED),
+        .privileged = (uint8_t)tw_bits(s2, TW_S2_PRIVILEGED),
         .mem_bytes = memory ? TW_SCRIPT_MEM_UNIT * (tw_bits(s2, TW_S2_MEM) + 1u) : 0,
         .budget = 256u * tw_bits(tw_img_word(img, at, 3), TW_S3_BUDGET),
     };

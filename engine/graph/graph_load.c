@@ -319,7 +319,7 @@ static bool take_scripts(tw_graph_t *g, taker_t *t)
         img_script(g->img, i, &s->boot);
         if (take_script(g, t, s)) {
             tw_fault_t unused;
-            (void)tw_script_verify(&s->boot, false, &s->calls, &unused);
+            (void)tw_script_verify(&s->boot, s->boot.privileged != 0, &s->calls, &unused);
             script_install(s, &s->boot);
         }
     }

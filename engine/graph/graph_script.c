@@ -172,7 +172,8 @@ tw_err_t tw_graph_check_script(const tw_graph_t *g, uint32_t script, const uint8
     const tw_script_t s = replacement(g, script, code, code_bytes, pool_bytes);
     uint64_t mask = 0;
     *fault = (tw_fault_t){0};
-    const tw_err_t err = tw_script_verify(&s, false, &mask, fault);
+    const bool privileged = s.privileged != 0 && g->env.board->low != NULL;
+    const tw_err_t err = tw_script_verify(&s, privileged, &mask, fault);
     fault->err = err != TW_OK ? err : check_calls(g, script, mask);
     return fault->err;
 }

@@ -240,7 +240,8 @@ enum { TW_NB_STAYS = 0, TW_NB_MOVED = 1, TW_NB_IN_OUT = 2, TW_NB_IN = 3 };
 /* s0 code offset from image start; code first, literal pool right after it (4-aligned start) */
 #define TW_S1_CODE 15, 0      /* code bytes */
 #define TW_S1_LITERALS 31, 16 /* literal pool bytes, after the code rounded up to 4 */
-#define TW_S2_REGS 3, 0
+#define TW_S2_REGS 2, 0
+#define TW_S2_PRIVILEGED 3, 3 /* may use `low`, where the device has it */
 #define TW_S2_PTRS 7, 4
 #define TW_S2_STACK 15, 8
 #define TW_S2_SHARED 16, 16

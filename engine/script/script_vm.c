@@ -145,7 +145,7 @@ static bool passes(tw_script_ctx_t *c, unsigned op, const tw_sv_t *a, tw_sv_t *b
                (tw_sv_order(a, b) & (TW_ORD_EQUAL | TW_ORD_LESS)) != 0;
     }
     if (op >= TW_ALU_EQU) {
-        return (orders >> 4 * (op - TW_ALU_EQU) & order) != 0;
+        return (orders >> 4 * ((op - TW_ALU_EQU) & 7) & order) != 0;
     }
     const bool nonzero = order != TW_ORD_EQUAL;
     return op == TW_ALU_ANDT ? c->flag & nonzero : c->flag | nonzero;
@@ -234,9 +234,8 @@ static void move_pointer(tw_sptr_t *p, unsigned op, int32_t by)
         break;
     case TW_SOP_PSIZE & 15:
         if (by < 0) {
-            by = 0;
-        }
-        if ((uint32_t)by < elements(p)) {
+            p->size = 0;
+        } else if ((uint32_t)by < elements(p)) {
             p->size = (uint32_t)by << log2_bytes(p->type);
         }
         break;

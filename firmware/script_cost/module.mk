@@ -19,8 +19,10 @@ $(COST)/cost.elf: $(COST_OBJECTS) firmware/script_cost/cost.ld
 	@$(COST_CC) $(COST_FLAGS) -nostartfiles --specs=nosys.specs -Wl,--gc-sections -T firmware/script_cost/cost.ld $(COST_OBJECTS) -o $@
 
 .PHONY: script-cost script-cost-update
-script-cost: $(COST)/cost.elf ## instructions of a Cortex-M4 for each instruction of a script, counted in QEMU
-	@$(PYTHON) firmware/script_cost/cost.py run $<
+script-cost: ## instructions of a Cortex-M4 for each instruction of a script, counted in QEMU
+	@tools/setup.sh target
+	@$(MAKE) $(COST)/cost.elf
+	@$(PYTHON) firmware/script_cost/cost.py run $(COST)/cost.elf
 script-cost-update: $(COST)/cost.elf
 	@$(PYTHON) firmware/script_cost/cost.py update $<
 

@@ -102,7 +102,7 @@ typedef struct g_script {
     uint32_t node; /* owner, or G_NONE */
     uint32_t scope;
     g_slice_t name;
-    uint8_t regs, ptrs, stack, shared, vid;
+    uint8_t regs, ptrs, stack, shared, privileged, vid;
     uint16_t budget; /* instructions */
     uint16_t heap;   /* 32-bit words asked for, 0: the least */
     uint8_t *code;   /* code, padding to 4, literals */

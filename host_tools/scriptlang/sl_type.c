@@ -95,7 +95,7 @@ static double shifted(int32_t a, int32_t by)
     if (by >= 0) {
         return by > 31 ? 0 : (int32_t)((uint32_t)a << by);
     }
-    return a >> (by < -31 ? 31 : -by);
+    return floor(ldexp(a, by < -31 ? -31 : by));
 }
 
 static double fold_int(op_t op, double x, double y)

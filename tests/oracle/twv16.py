@@ -652,7 +652,7 @@ def divide(a, b):
 
 def float_mod(a, b, t):
     q = step(divide(a, b), t)
-    if not -2.0 ** 31 < q < 2.0 ** 31:
+    if not -2.0 ** 31 - 1 < q < 2.0 ** 31:
         return 0.0
     n = float(int(q))
     return a if n == 0 else step(a - step(n * b, t), t)

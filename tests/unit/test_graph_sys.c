@@ -436,6 +436,39 @@ static void callbacks_of_the_application_are_called(void **state)
     assert_true(r.answers[0].from == TW_FROM_APP && r.answers[0].result == 42 && r.answers[0].bytes == 4);
 }
 
+static tw_err_t low(void *ctx, uint32_t op, uint64_t address, int64_t *value)
+{
+    assert_ptr_equal(ctx, &r.rig);
+    *value += (int64_t)address;
+    return op == 3 ? TW_OK : TW_E_RANGE;
+}
+
+/* The image and the device have to say so, both; live replacement keeps to it. */
+static void privileged_calls_need_the_image_and_the_device(void **state)
+{
+    (void)state;
+    for (unsigned k = 0; k < 4; k++) {
+        const bool image = (k & 1) != 0, device = (k & 2) != 0;
+        tw_fault_t fault = {0};
+        script_rig_open(&r);
+        const uint32_t script = script_rig_add(&r, "callsys 7\nret\n");
+        r.rig.board.low = device ? low : NULL;
+        tw_put_le32(r.ib.sec[TW_SEC_SCRIPTS] + 8,
+                    tw_get_le32(r.ib.sec[TW_SEC_SCRIPTS] + 8) | tw_put_bits(image, TW_LO(TW_S2_PRIVILEGED)));
+        assert_int_equal(script_rig_load(&r, &fault), image && device ? TW_OK : TW_E_SCR_PRIV);
+        if (image && device) {
+            const tw_script_ctx_t *c = script_rig_run(&r, script, (const int64_t[]){3, 40, 2}, 3);
+            assert_int_equal(status(c), 0);
+            assert_int_equal(tw_script_reg_int(c, 1), 42);
+            assert_int_equal(status(script_rig_run(&r, script, (const int64_t[]){4, 0, 0}, 3)), -TW_E_RANGE);
+            assert_int_equal(
+                tw_graph_check_script(&r.graph, script, (const uint8_t[]){0x07, 0x03, 0x00, 0xC0}, 4, 0, &fault),
+                TW_OK);
+            assert_true(r.n_answers == 2 && r.answers[0].from == TW_FROM_LOW);
+        }
+    }
+}
+
 static void settings_of_ios_reach_the_driver_behind_the_block(void **state)
 {
     (void)state;
@@ -563,6 +596,7 @@ int main(void)
         cmocka_unit_test(levels_are_of_what_waits_or_of_the_last_frame),
         cmocka_unit_test(debug_registers_are_read_and_written_page_by_page),
         cmocka_unit_test(callbacks_of_the_application_are_called),
+        cmocka_unit_test(privileged_calls_need_the_image_and_the_device),
         cmocka_unit_test(settings_of_ios_reach_the_driver_behind_the_block),
         cmocka_unit_test(a_stopped_io_moves_nothing_until_it_is_started),
         cmocka_unit_test(nothing_outside_is_reached_while_a_graph_loads),

@@ -103,11 +103,29 @@ static void print_code(const tw_script_t *s)
     }
 }
 
+static bool met[TW_U_COUNT];
+
+/* Operations of a translation, marked in `met`. @return how many look at types or hand over */
+static unsigned count_slow(const tw_fast_t *f)
+{
+    const size_t n = (size_t)((const tw_uop_t *)(const void *)f->info - f->uops);
+    unsigned slow = 0;
+    for (size_t i = 0; i < n; i++) {
+        const unsigned op = f->uops[i].op;
+        met[op] = true;
+        slow += op == TW_U_EXIT || (op >= TW_U_ANY_BINARY && op <= TW_U_ANY_CAST);
+    }
+    return slow;
+}
+
 static void must_agree(const tw_script_t *s, const int64_t *args, unsigned n_args, bool flag, uint32_t most)
 {
     script_twin_t twin;
     const char *what = script_twin_make(s, &twin);
     uint32_t n = most;
+    if (what == NULL) {
+        (void)count_slow(twin.fast.fast);
+    }
     for (uint32_t budget = most; what == NULL && budget != 0; budget--) {
         what = script_twin_run(&twin, &host, ctx, args, n_args, flag, budget, memory, first);
         n = budget;
@@ -127,6 +145,7 @@ typedef struct writer {
     uint32_t at;
     uint64_t *seed;
     unsigned label, routines;
+    unsigned uniform; /* type of all literals, 16: any */
     bool callee;
 } writer_t;
 
@@ -147,7 +166,7 @@ static const uint8_t types[] = {TW_T_I32, TW_T_I32, TW_T_I32, TW_T_FP32, TW_T_FP
 static void put_literal(writer_t *w, unsigned to)
 {
     static const uint64_t edges[] = {0, 1, 2, 3, 5, 16, 127, 128, 255, 32767, 65535, 0x7FFFFFFF, 0x80000000};
-    const unsigned t = types[pick(w, TW_COUNT(types))];
+    const unsigned t = w->uniform < 16 ? w->uniform : types[pick(w, TW_COUNT(types))];
     uint64_t v = pick(w, 3) == 0 ? next_random(w->seed) : edges[pick(w, TW_COUNT(edges))];
     v = pick(w, 3) == 0 ? 0 - v : v;
     if (t == TW_T_FP32 && pick(w, 8) != 0) {
@@ -234,8 +253,47 @@ static void put_memory(writer_t *w)
     }
 }
 
+/* Two operations of which the second takes what the first gives, as in kernels. */
+static void put_chain(writer_t *w)
+{
+    static const uint8_t ops[] = {0xD1, 0xD2, 0xD4, 0xDE, 0xDF, 0xDB, 0xDA, 0xD9};
+    const unsigned x = pick(w, 6);
+    const unsigned y = pick(w, 6);
+    for (unsigned i = 0; i < 2; i++) {
+        const bool last = i == 1;
+        switch (pick(w, 8)) {
+        case 0:
+            put(w, 0x8080 | x << 8 | pick(w, 20)); /* asr */
+            break;
+        case 1:
+            put(w, 0x8040 | x << 8 | pick(w, 20)); /* shr */
+            break;
+        case 2:
+            put(w, last ? 0x1A70 | x : 0x1907 | x << 4);
+            break;
+        case 3:
+            put(w, 0x3070 | y);
+            put(w, 0x1107 | x << 4);
+            break;
+        case 4:
+            put_literal(w, TW_RC_S0);
+            put(w, ops[pick(w, 8)] << 8 | x << 4 | 14);
+            break;
+        case 5:
+            put(w, 0x4000 | x << 8 | pick(w, 256));
+            break;
+        default:
+            put(w, ops[pick(w, 8)] << 8 | (last && pick(w, 2) ? y << 4 | x : x << 4 | y));
+        }
+    }
+}
+
 static void put_one(writer_t *w)
 {
+    if (w->uniform < 16 && pick(w, 3) != 0) {
+        put_chain(w);
+        return;
+    }
     switch (pick(w, 16)) {
     case 0:
         put_literal(w, pick(w, 6));
@@ -359,6 +417,14 @@ static void random_program(image_t *im, uint64_t *seed, bool callee)
     im->s.pool_bytes = pick(&w, 2) != 0 ? sizeof pool : 0;
     im->s.shared = 0;
     w.routines = pick(&w, 3);
+    w.uniform = 16;
+    if (pick(&w, 2) != 0) {
+        static const uint8_t common[] = {TW_T_I32,  TW_T_I32,  TW_T_U32,  TW_T_U32,
+                                         TW_T_FP32, TW_T_FP32, TW_T_FP64, TW_T_I16};
+        static const uint8_t elements[] = {TW_T_I16, TW_T_I16, TW_T_U8, TW_T_I8, TW_T_I64};
+        w.uniform = common[pick(&w, TW_COUNT(common))];
+        put(&w, 0x3270 | (pick(&w, 2) ? w.uniform : elements[pick(&w, TW_COUNT(elements))]));
+    }
     for (unsigned r = 0; r < 6 && pick(&w, 4) != 0; r++) {
         put_literal(&w, r);
     }
@@ -404,7 +470,7 @@ static void random_programs_end_alike_at_every_budget(void **state)
     (void)state;
     rude = false;
     const char *const wanted = getenv("TW_FAST_PROGRAMS");
-    const unsigned n = wanted != NULL ? (unsigned)strtoul(wanted, NULL, 10) : 12000;
+    const unsigned n = wanted != NULL ? (unsigned)strtoul(wanted, NULL, 10) : 40000;
     const unsigned accepted = run_programs(n, 0x9E3779B97F4A7C15u);
     print_message("%u of %u programs accepted\n", accepted, n);
     assert_true(accepted > n / 4);
@@ -425,7 +491,12 @@ static const char *const texts[] = {
     "movi int32 r0 1\ncall #1\npshc int8 3\ncall #1\nret\nlabl #1\npshc int16 5\nadd s0 r0\ncopyt r0 s0\nret",
     "psha t\ncopy p0 s0\nload r0 *p0+\nload r1 *p0+\nplen p0 r2\nload r3 *p0+\nret\nt: 2 i16; 5 -1",
     "movi fp32 r0 1.5\nmovi fp32 r1 2\nlerp_: pshc fp32 0.25\nlerp r0 r1\ngts r0 r1\ncjmp lerp_\nret",
+    "movi int32 r0 7\nmovi int32 r1 5\nmovi uint16 r2 1\ncopyt r2 lc\ncopy p0 p5\npshc int32 10\nnop\naddm r0 r1\n"
+    "pshc int32 10\nnop\nsubm r0 r1\nadd r0 r2\nret",
+    "ptype p5 int16\nmovi int16 r1 0\nmovi int32 r0 0\nmovi int32 r2 3\nl: load r1 *p5+\nadd r0 r1\nload r1 *p5+\n"
+    "sub r0 r1\nload r1 *p5\ncopy r0 r1\npshc int32 3\nmul r0 s0\nload r1 *p5\ncopy r0 r1\nmul r0 r2\njmp l",
     "l: call #1\njmp l\nlabl #1\ncall #2\nret\nlabl #2\ncall #3\nret\nlabl #3\nret",
+    "copy lc zero\npshc fp16 0xFBFF\ncopyt lc s0\nret", /* a constant beyond the counter, behind one that was none */
 };
 
 static void a_program_ends_alike_at_every_budget(void **state)
@@ -447,12 +518,42 @@ static void a_program_ends_alike_at_every_budget(void **state)
     }
 }
 
+static void where_types_are_known_nothing_looks_at_them(void **state)
+{
+    (void)state;
+    static image_t im;
+    script_twin_t twin;
+    build(&im, "pshc uint16 8\ncopy lc s0\nmovi fp32 r0 0\nmovi fp32 r1 0\nptype p5 fp32\nl: load r1 *p5+\n"
+               "pshc fp32 0.5\nmul r1 s0\nadd r0 r1\nltk r0 9\ncjmp m\nmovi fp32 r0 0\nm: banz l\nret");
+    assert_null(script_twin_make(&im.s, &twin));
+    assert_int_equal(count_slow(twin.fast.fast), 0);
+}
+
+static void every_operation_was_met(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+#define TW_UOP(NAME) #NAME,
+#include "engine/script/script_fast_uops.def"
+    };
+    unsigned missing = 0;
+    for (unsigned i = 0; i < TW_U_COUNT; i++) {
+        if (!met[i]) {
+            print_message("never met: %s\n", names[i]);
+            missing++;
+        }
+    }
+    assert_int_equal(missing, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_program_ends_alike_at_every_budget),
         cmocka_unit_test(random_programs_end_alike_at_every_budget),
+        cmocka_unit_test(where_types_are_known_nothing_looks_at_them),
         cmocka_unit_test(a_host_that_changes_anything_changes_nothing),
+        cmocka_unit_test(every_operation_was_met),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,6 +25,7 @@ static const struct {
     {"nested both sides", "let a = 2\nlet b = 3\ntrace 0, (a + b) * (a - b), (a - b) / (b - a)", "0 -5 -1; "},
     {"nested mod and shift", "let a = 100\nlet b = 7\ntrace 0, (a + b) mod (b + 3), (a + 1) >> (b - 5)", "0 7 25; "},
     {"bits", "let a = 12\ntrace a & 10, a | 3, a ^ 5", "8 15 9; "},
+    {"shifts of constants", "trace -5 >> 1, 1 << 31, 7 >> 40", "-3 -2.14748e+09 0; "},
     {"bits of a complement", "let a = 12\ntrace 0, ~a, a << 3", "0 -13 96; "},
     {"int and round", "let f = -2.5\ntrace int(f), round(f), round(f + 5.2)", "-2 -3 3; "},
     {"functions of numbers", "let a = -5\ntrace abs(a), min(a, 2), max(a, 2)", "5 -5 2; "},

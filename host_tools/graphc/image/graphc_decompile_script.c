@@ -185,6 +185,7 @@ static void body(dec_t *x, uint32_t script)
     tag(x, "script_pointers", tw_bits(s2, TW_S2_PTRS), 2);
     tag(x, "script_stack", tw_bits(s2, TW_S2_STACK), 0);
     tag(x, "script_mem_shared", tw_bits(s2, TW_S2_SHARED), 0);
+    tag(x, "script_privileged", tw_bits(s2, TW_S2_PRIVILEGED), 0);
     tag(x, "script_mem_map", tw_bits(s2, TW_S2_VID), 0);
     tag(x, "script_heap", 16 * (tw_bits(s2, TW_S2_MEM) + 1), 16);
     tag(x, "script_budget", tw_min_u32(256 * tw_bits(s3, TW_S3_BUDGET), 65535), 0);

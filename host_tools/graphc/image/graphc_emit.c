@@ -235,9 +235,10 @@ static void scripts(g_out_t *o, const g_model_t *m)
         const uint32_t units = 4u * g_heap_words(s) / TW_SCRIPT_MEM_UNIT;
         g_out_word(o, at);
         g_out_word(o, BITS(s->code_bytes, TW_S1_CODE) | BITS(s->literal_bytes, TW_S1_LITERALS));
-        g_out_word(o, BITS(s->regs, TW_S2_REGS) | BITS(s->ptrs, TW_S2_PTRS) | BITS(s->stack, TW_S2_STACK) |
-                          BITS(s->shared, TW_S2_SHARED) | BITS((uint32_t)!s->shared, TW_S2_PRIVATE) |
-                          BITS(units - 1u, TW_S2_MEM) | BITS((uint32_t)s->vid, TW_S2_VID));
+        g_out_word(o, BITS(s->regs, TW_S2_REGS) | BITS(s->privileged, TW_S2_PRIVILEGED) | BITS(s->ptrs, TW_S2_PTRS) |
+                          BITS(s->stack, TW_S2_STACK) | BITS(s->shared, TW_S2_SHARED) |
+                          BITS((uint32_t)!s->shared, TW_S2_PRIVATE) | BITS(units - 1u, TW_S2_MEM) |
+                          BITS((uint32_t)s->vid, TW_S2_VID));
         g_out_word(o, BITS((uint32_t)tw_crc16(TW_CRC16_INIT, s->code, bytes), TW_S3_CRC) |
                           BITS((s->budget + 255u) / 256u, TW_S3_BUDGET));
         at += tw_round_up(bytes, 4);

@@ -52,7 +52,7 @@ static void verify_scripts(g_model_t *m)
         const tw_script_t code = as_loaded(s);
         uint64_t calls = 0;
         tw_fault_t fault = {0};
-        const tw_err_t err = tw_script_verify(&code, false, &calls, &fault);
+        const tw_err_t err = tw_script_verify(&code, s->privileged != 0, &calls, &fault);
         if (err == TW_OK) {
             check_calls(m, s, calls);
             continue;
