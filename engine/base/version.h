@@ -1,4 +1,4 @@
 /* version.h - of the software: CHANGELOG.md says what is in it. Wire, image and scripts have their own. */
 #pragma once
 
-#define TW_VERSION "0.3.0"
+#define TW_VERSION "0.4.0"

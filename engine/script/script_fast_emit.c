@@ -283,7 +283,10 @@ static operand_t place(const maker_t *m, const stack_t *s, unsigned code)
     stack_t after = *s;
     after.depth++;
     after.constant = -1;
-    operand_t d = code == TW_RC_ZERO ? (operand_t){.is = NOWHERE} : read(m, &after, code);
+    operand_t d = {.is = NOWHERE};
+    if (code != TW_RC_ZERO) {
+        d = read(m, &after, code);
+    }
     if (code == TW_RC_S0) {
         d.t = s->depth < s->top && d.is == SLOT ? m->st.t[d.slot] : TW_FAST_ANY;
     }
@@ -837,19 +840,19 @@ static unsigned order_of(unsigned key)
     switch (key) {
     case TW_SOP_EQU:
     case TW_SOP_EQK:
-        return TW_U_EQ_INT;
+        return TW_U_T_EQ_INT;
     case TW_SOP_NEQ:
-        return TW_U_NE_INT;
+        return TW_U_T_NE_INT;
     case TW_SOP_LTS:
     case TW_SOP_LTK:
-        return TW_U_LT_INT;
+        return TW_U_T_LT_INT;
     case TW_SOP_LTE:
-        return TW_U_LE_INT;
+        return TW_U_T_LE_INT;
     case TW_SOP_GTS:
     case TW_SOP_GTK:
-        return TW_U_GT_INT;
+        return TW_U_T_GT_INT;
     default:
-        return TW_U_GE_INT;
+        return TW_U_T_GE_INT;
     }
 }
 
@@ -857,14 +860,14 @@ static unsigned order_of(unsigned key)
 static unsigned mirrored(unsigned op)
 {
     switch (op) {
-    case TW_U_LT_INT:
-        return TW_U_GT_INT;
-    case TW_U_LE_INT:
-        return TW_U_GE_INT;
-    case TW_U_GT_INT:
-        return TW_U_LT_INT;
-    case TW_U_GE_INT:
-        return TW_U_LE_INT;
+    case TW_U_T_LT_INT:
+        return TW_U_T_GT_INT;
+    case TW_U_T_LE_INT:
+        return TW_U_T_GE_INT;
+    case TW_U_T_GT_INT:
+        return TW_U_T_LT_INT;
+    case TW_U_T_GE_INT:
+        return TW_U_T_LE_INT;
     default:
         return op;
     }
@@ -942,13 +945,13 @@ static bool test_bits(maker_t *m, const tw_sinsn_t *in)
         return false;
     }
     if (y.is == SLOT && fits(y.t, x.t)) {
-        emit(m, (tw_uop_t){.op = TW_U_TST, .a = x.slot, .b = y.slot});
+        emit(m, (tw_uop_t){.op = TW_U_T_TST, .a = x.slot, .b = y.slot});
         return true;
     }
     if (y.is != CONSTANT || !constant_as(&y, x.t, &k) || k.v.i < 0 || k.v.i > INT32_MAX) {
         return false;
     }
-    emit(m, (tw_uop_t){.op = TW_U_TST_K, .a = x.slot, .k = (int32_t)k.v.i});
+    emit(m, (tw_uop_t){.op = TW_U_T_TST_K, .a = x.slot, .k = (int32_t)k.v.i});
     return true;
 }
 
@@ -960,7 +963,7 @@ static bool test_bit(maker_t *m, const tw_sinsn_t *in)
     if (x.is != SLOT || !is_integer(x.t) || n >= width(x.t)) {
         return false;
     }
-    emit(m, (tw_uop_t){.op = in->key == TW_SOP_BIT1 ? TW_U_BIT1 : TW_U_BIT0, .a = x.slot, .b = (uint8_t)n});
+    emit(m, (tw_uop_t){.op = in->key == TW_SOP_BIT1 ? TW_U_T_BIT1 : TW_U_T_BIT0, .a = x.slot, .b = (uint8_t)n});
     return true;
 }
 
@@ -975,7 +978,8 @@ static bool in_range(maker_t *m, const tw_sinsn_t *in)
     if (x.is != SLOT || (!ints && !floats)) {
         return false;
     }
-    emit(m, (tw_uop_t){.op = ints ? TW_U_INR_INT : TW_U_INR_F32, .a = x.slot, .b = in->y, .e = (uint8_t)(in->y + 1u)});
+    emit(m,
+         (tw_uop_t){.op = ints ? TW_U_T_INR_INT : TW_U_T_INR_F32, .a = x.slot, .b = in->y, .e = (uint8_t)(in->y + 1u)});
     return true;
 }
 
@@ -1140,9 +1144,9 @@ static void jump(maker_t *m, const tw_sinsn_t *in)
 {
     const int32_t to = (int32_t)tw_flow_target(m->f, m->at, in);
     const bool conditional = in->key != TW_SOP_BANZ && (in->word & 0x80) != 0;
-    if (conditional && !m->alone && m->last.op >= TW_U_EQ_INT && m->last.op <= TW_U_INR_F32) {
+    if (conditional && !m->alone && m->last.op >= TW_U_T_EQ_INT && m->last.op <= TW_U_T_INR_F32) {
         tw_uop_t u = m->last;
-        u.op = (uint16_t)(u.op + (TW_U_B_EQ_INT - TW_U_EQ_INT));
+        u.op = (uint16_t)(u.op + (TW_U_B_EQ_INT - TW_U_T_EQ_INT));
         u.to = to;
         join(m, u);
         return;

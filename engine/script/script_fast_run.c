@@ -331,15 +331,15 @@ static void put_f64(uint8_t *at, tw_sval_t v)
 #define TIMES(a, b) ((a) * (b))
 
 /* A test, and the same with the jump behind it. */
-#define TEST(NAME, condition)     \
-    SIMPLE(NAME, t = (condition)) \
-    CASE(B_##NAME)                \
-    {                             \
-        t = (condition);          \
-        if (t) {                  \
-            GO                    \
-        }                         \
-        DONE                      \
+#define TEST(NAME, condition)         \
+    SIMPLE(T_##NAME, t = (condition)) \
+    CASE(B_##NAME)                    \
+    {                                 \
+        t = (condition);              \
+        if (t) {                      \
+            GO                        \
+        }                             \
+        DONE                          \
     }
 #define COMPARED(NAME, op)                   \
     TEST(NAME##_INT, A.i op B.i)             \

@@ -154,6 +154,9 @@ static inline void say_script(say_t *s, const g_model_t *m, uint32_t i)
     for (uint32_t k = 0; k < x->literal_bytes; k++) {
         say(s, "%02x", x->code[tw_round_up(x->code_bytes, 4) + k]);
     }
+    if (x->privileged != 0) {
+        say(s, " privileged=%u", x->privileged);
+    }
     if (x->source != NULL) {
         say(s, " source=");
     }

@@ -207,6 +207,7 @@ static const struct {
     {"S0:L391", "script_stack", "script 0\n script_stack 12\n" RET END, " stack=12 "},
     {"S0:L394", "script_mem_shared", "script 0\n script_mem_shared 1\n" RET END, " shared=1 "},
     {"S0:L395", "script_mem_map", "script 0\n script_mem_map 3\n" RET END, " vid=3 "},
+    {"own", "script_privileged", "script 0\n script_privileged 1\n" RET END, " privileged=1\n"},
     {"2024", "script_minimum", "script 0\n script_minimum 1\n" RET END, " regs=2 ptrs=1 "},
     {"own", "script_budget", "script 0\n script_budget 512\n" RET END, " budget=512 "},
     {"later", "script_heap", "script 0\n script_heap 32\n" RET END, " heap=32 "},

@@ -62,14 +62,28 @@ static void no_state(void *ctx, tw_record_state_t *out)
     *out = (tw_record_state_t){0};
 }
 
+static uint32_t no_level(void *ctx)
+{
+    (void)ctx;
+    return 0;
+}
+
+static bool no_change(void *ctx, tw_gpio_change_t *out)
+{
+    (void)ctx, (void)out;
+    return false;
+}
+
 /* What no device of this kind has answers UNIMPLEMENTED; the list shrinks as services come. */
 static void the_rest_is_unimplemented(void **state)
 {
     (void)state;
     static const tw_record_calls_t recorder = {.start = no_start, .stop = no_stop, .state = no_state};
+    static const tw_board_gpio_t pins = {.pins = 1, .levels = no_level, .outputs = no_level, .changed = no_change};
     tw_server_cfg_t cfg = bench_cfg();
     cfg.record = &recorder;
     bench_open_cfg(&b, cfg);
+    b.rig.board.gpio = &pins;
     uint32_t n, served = 0;
     const tw_method_t *all = tw_method_table(&n);
     for (uint32_t i = 0; i < n; i++) {
