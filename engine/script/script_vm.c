@@ -3,7 +3,7 @@
  * Runs verified code, and trusts it with nothing: program counter, stack and every
  * pointer are checked where they are used, so unverified code can only fail.
  * Arithmetic is script_value.c; the world is tw_script_host_t. Written to be small:
- * operands are found from the bits of a word, and one path serves all types.
+ * operands are found from the bits of a word, and one path serves all types. What is frequent goes a short way before.
  */
 #include "engine/script/script_fast_priv.h"
 #include "engine/script/script_vm_priv.h"
