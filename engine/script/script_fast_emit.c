@@ -591,16 +591,19 @@ static void move_constant(maker_t *m, const operand_t *d, tw_sv_t k)
     emit(m, (tw_uop_t){.op = d->t == k.t ? TW_U_MOVK : TW_U_MOVKT, .d = d->slot, .e = k.t, .u = k.v.u});
 }
 
-/* lc = y */
+/* lc = y. @return false: not here, a constant that sets the error bit among them */
 static bool to_counter(maker_t *m, const operand_t *y)
 {
     tw_sv_t k;
-    if (y->is == CONSTANT && constant_as(y, TW_T_U16, &k)) {
-        emit(m, (tw_uop_t){.op = TW_U_LC_K, .u = k.v.u});
-    } else if (y->is == SLOT) {
+    if (y->is == SLOT) {
         emit(m, (tw_uop_t){.op = is_int(y->t) ? TW_U_LC_INT : TW_U_LC_ANY, .a = y->slot});
+        return true;
     }
-    return y->is == SLOT || (y->is == CONSTANT && m->last.op == TW_U_LC_K);
+    if (y->is != CONSTANT || !constant_as(y, TW_T_U16, &k)) {
+        return false;
+    }
+    emit(m, (tw_uop_t){.op = TW_U_LC_K, .u = k.v.u});
+    return true;
 }
 
 static bool copy_value(maker_t *m, const tw_sinsn_t *in)

@@ -496,6 +496,7 @@ static const char *const texts[] = {
     "ptype p5 int16\nmovi int16 r1 0\nmovi int32 r0 0\nmovi int32 r2 3\nl: load r1 *p5+\nadd r0 r1\nload r1 *p5+\n"
     "sub r0 r1\nload r1 *p5\ncopy r0 r1\npshc int32 3\nmul r0 s0\nload r1 *p5\ncopy r0 r1\nmul r0 r2\njmp l",
     "l: call #1\njmp l\nlabl #1\ncall #2\nret\nlabl #2\ncall #3\nret\nlabl #3\nret",
+    "copy lc zero\npshc fp16 0xFBFF\ncopyt lc s0\nret", /* a constant beyond the counter, behind one that was none */
 };
 
 static void a_program_ends_alike_at_every_budget(void **state)
