@@ -117,6 +117,9 @@
 #ifndef TW_SCRIPT_FLOAT
 #define TW_SCRIPT_FLOAT 1 /* 0: no fp16, fp32 and fp64; scripts with them are refused */
 #endif
+#ifndef TW_SCRIPT_SHORT
+#define TW_SCRIPT_SHORT (!TW_SMALL) /* 0: no short way for what scripts do most; less code, several times slower */
+#endif
 #ifndef TW_SCRIPT_LIVE_BYTES
 #define TW_SCRIPT_LIVE_BYTES 512u /* RAM kept per script for live replacement; 0 = none */
 #endif

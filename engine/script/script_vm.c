@@ -3,10 +3,10 @@
  * Runs verified code, and trusts it with nothing: program counter, stack and every
  * pointer are checked where they are used, so unverified code can only fail.
  * Arithmetic is script_value.c; the world is tw_script_host_t. Written to be small:
- * operands are found from the bits of a word, and one path serves all types.
+ * operands are found from the bits of a word, and one path serves all types. What is frequent goes a short way before.
  */
 #include "engine/script/script_fast_priv.h"
-#include "engine/script/script_value_priv.h"
+#include "engine/script/script_vm_priv.h"
 
 enum { NOWHERE = 0xFF, CONSTANT = 0x10 }; /* no place in c->v; Y is a number of the word */
 enum { SAME_TYPE = 64 };                  /* Y becomes the type of X */
@@ -130,8 +130,6 @@ static const uint8_t *literals(tw_script_ctx_t *c, uint16_t w)
 /* T of what compares; op of andt, ort, equ..inr, bit0, bit1. */
 static bool passes(tw_script_ctx_t *c, unsigned op, const tw_sv_t *a, tw_sv_t *b, unsigned y)
 {
-    /* of equ, neq, lts, lte, gts, gte: the orders that make T */
-    const uint32_t orders = 0x6431D2;
     if (op >= TW_ALU_BIT0) {
         return (TW_SHR(tw_sv_image(a), (int)b->v.u) & 1) == (op & 1);
     }
@@ -145,7 +143,7 @@ static bool passes(tw_script_ctx_t *c, unsigned op, const tw_sv_t *a, tw_sv_t *b
                (tw_sv_order(a, b) & (TW_ORD_EQUAL | TW_ORD_LESS)) != 0;
     }
     if (op >= TW_ALU_EQU) {
-        return (orders >> 4 * ((op - TW_ALU_EQU) & 7) & order) != 0;
+        return (TW_ORDERS >> 4 * ((op - TW_ALU_EQU) & 7) & order) != 0;
     }
     const bool nonzero = order != TW_ORD_EQUAL;
     return op == TW_ALU_ANDT ? c->flag & nonzero : c->flag | nonzero;
@@ -699,14 +697,18 @@ tw_err_t tw_script_go(tw_script_ctx_t *c, uint32_t limit)
     const uint32_t stop = tw_min_u32(until, c->budget);
     c->halt = c->done || c->err != TW_OK;
     while (!c->halt) {
+        /* as far as it goes; what it leaves is done below */
 #if TW_SCRIPT_FAST
-        if (limit == 0 && c->script->fast != NULL) { /* as far as it goes; what it leaves is done below */
+        if (limit == 0 && c->script->fast != NULL) {
             tw_fast_run(c);
             if (c->done) {
                 break;
             }
-        }
+        } else
 #endif
+            if (TW_SCRIPT_SHORT && c->used < stop) {
+            tw_short_run(c, stop - c->used);
+        }
         const uint32_t at = c->next;
         c->pc = at;
         if (c->used >= stop) {

@@ -14,13 +14,15 @@ QEMU = ["qemu-system-arm", "-M", "microbit", "-display", "none", "-monitor", "no
 MODULES = [("engine-m0plus", "cortex-m0plus", ["engine/base", "engine/arc", "engine/graph"]),
            ("engine-m4", "cortex-m4", ["engine/base", "engine/arc", "engine/graph"])]
 # The script machine on a Cortex-M4F, linked: what tw_script_run() needs. Its parts: the machine (decoding, dispatch,
-# operands, pointers, calls), the arithmetic of 15 types, and the compiler's run-time library (64-bit division, double).
-SCRIPT_FLAGS = ["-std=c11", "-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16", "-Os", "-fno-gcse",
-                "-fno-thread-jumps", "-fno-caller-saves", "-fno-schedule-insns2", "-ffunction-sections",
-                "-fdata-sections", "-ffreestanding", "-fbuiltin", "-DTW_SCRIPT_FAST=0", "-I."]
-LABELS = {"vm-m4": "machine", "vm-values-m4": "values", "vm-library-m4": "library"}
-SCRIPT_MAX = {"vm-m4": 4096, "vm-values-m4": 3584}
-SCRIPT_PROFILES = [("without int64, uint64, fp64", ["-DTW_SCRIPT_WIDE=0"]), ("without floats", ["-DTW_SCRIPT_FLOAT=0"]),
+# operands, pointers, calls), the arithmetic of 15 types, the short way for the frequent (TW_SCRIPT_SHORT), and the compiler's run-time library (64-bit division, double).
+SCRIPT_FLAGS = ["-std=c11", "-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16", "-Os",
+                "-ffunction-sections", "-fdata-sections", "-ffreestanding", "-fbuiltin", "-DTW_SCRIPT_FAST=0", "-I."]
+# What -Os does for time alone is left out of all but the short way.
+SCRIPT_SMALL = ["-fno-gcse", "-fno-thread-jumps", "-fno-caller-saves", "-fno-schedule-insns2"]
+LABELS = {"vm-m4": "machine", "vm-values-m4": "values", "vm-short-m4": "short", "vm-library-m4": "library"}
+SCRIPT_MAX = {"vm-m4": 4096, "vm-values-m4": 3584, "vm-short-m4": 2560}
+SCRIPT_PROFILES = [("without the short way", ["-DTW_SCRIPT_SHORT=0"]),
+                   ("without int64, uint64, fp64", ["-DTW_SCRIPT_WIDE=0"]), ("without floats", ["-DTW_SCRIPT_FLOAT=0"]),
                    ("int8 to uint32 alone", ["-DTW_SCRIPT_WIDE=0", "-DTW_SCRIPT_FLOAT=0"])]
 
 
@@ -56,22 +58,23 @@ def module_text(cpu, folders):
 def compiled(part, options=()):
     """Object of engine/script/script_<part>.c."""
     obj = f"build/min_device/script_{part}.o"
-    subprocess.run(["arm-none-eabi-gcc", *SCRIPT_FLAGS, *options, "-c", f"engine/script/script_{part}.c", "-o", obj],
-                   check=True)
+    subprocess.run(["arm-none-eabi-gcc", *SCRIPT_FLAGS, *([] if part == "short" else SCRIPT_SMALL), *options, "-c",
+                    f"engine/script/script_{part}.c", "-o", obj], check=True)
     return obj
 
 
 def script_text(options=()):
     """{part: bytes} of the linked script machine."""
-    objects = [compiled(part, options) for part in ("vm", "value", "op")]
+    objects = [compiled(part, options) for part in ("vm", "short", "value", "op")]
     elf, where = "build/min_device/script.elf", "build/min_device/script.map"
     subprocess.run(["arm-none-eabi-gcc", *SCRIPT_FLAGS, "-nostdlib", "-Wl,--gc-sections,-e,tw_script_run,-u,tw_script_go",
                     f"-Wl,-Map={where}", *objects, "-lc", "-lgcc", "-o", elf], check=True, stderr=subprocess.DEVNULL)
     text = open(where).read()
     text = text[text.index("Linker script and memory map"):]
-    parts = {"vm-m4": 0, "vm-values-m4": 0, "vm-library-m4": 0}
+    parts = dict.fromkeys(LABELS, 0)
     for size, path in re.findall(r"^ \.(?:text|rodata)\S*\s+0x[0-9a-f]+\s+0x([0-9a-f]+)\s+(\S+)$", text, re.M):
-        part = "vm-library-m4" if path not in objects else "vm-values-m4" if "value" in path else "vm-m4"
+        name = "vm-library-m4" if path not in objects else "vm-values-m4" if "value" in path else "vm-m4"
+        part = "vm-short-m4" if path.endswith("script_short.o") else name
         parts[part] += int(size, 16)
     return parts
 

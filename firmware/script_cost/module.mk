@@ -1,17 +1,18 @@
 # What an instruction of a script costs on a Cortex-M4F, counted in QEMU; also the objects whose size `make size` states.
 COST := build/script_cost
 COST_CC := arm-none-eabi-gcc
-COST_FLAGS := -std=c11 -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -Os -fno-gcse -fno-thread-jumps \
-	-fno-caller-saves -fno-schedule-insns2 -ffunction-sections -fdata-sections -DTW_SCRIPT_FAST=0 \
-	$(WARN) -I. $(FREE)
-COST_ENGINE := $(addprefix engine/script/script_,vm.c value.c op.c)
+COST_FLAGS := -std=c11 -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -Os -ffunction-sections \
+	-fdata-sections -DTW_SCRIPT_FAST=0 $(WARN) -I. $(FREE)
+# What -Os does for time alone is left out of all but the short way.
+COST_SMALL = $(if $(filter %/script_short.c,$<),,-fno-gcse -fno-thread-jumps -fno-caller-saves -fno-schedule-insns2)
+COST_ENGINE := $(addprefix engine/script/script_,vm.c short.c value.c op.c)
 
 $(COST)/rows.c: firmware/script_cost/cost.py engine/script/script_opcodes.def
 	@mkdir -p $(COST)
 	@$(PYTHON) $< rows > $@
 $(COST)/%.o: %.c $(COST)/rows.c
 	@mkdir -p $(@D)
-	@$(COST_CC) $(COST_FLAGS) -MMD -MP -c $< -o $@
+	@$(COST_CC) $(COST_FLAGS) $(COST_SMALL) -MMD -MP -c $< -o $@
 $(COST)/rows.o: $(COST)/rows.c
 	@$(COST_CC) $(COST_FLAGS) -c $< -o $@
 COST_OBJECTS := $(patsubst %.c,$(COST)/%.o,$(COST_ENGINE) firmware/script_cost/cost_main.c) $(COST)/rows.o

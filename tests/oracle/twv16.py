@@ -419,9 +419,9 @@ def op_pbase(m, p, r):
 
 def op_psize(m, p, r):
     p = m.p[p - 6]
-    n = max(0, m.count(r))
+    n = m.count(r)
     if n < p.elements():
-        p.size = n * BYTES[p.kind]
+        p.size = max(0, n) * BYTES[p.kind]
 
 
 def op_ptype(m, p, t):
