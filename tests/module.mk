@@ -158,10 +158,10 @@ bench_kernels.libs := engine base hosted
 bench_rpc.src := $(addprefix tests/bench/,bench_rpc.c bench_arcs.c bench_link.c)
 bench_rpc.libs := protocol board base hosted
 bench_compile.src := tests/bench/bench_compile.c
-bench_compile.libs := graphc scriptasm board engine base hosted
+bench_compile.libs := graphc scriptlang scriptasm board engine base hosted
 bench_compile.ld := -lmbedcrypto
 bench_engine.src := tests/bench/bench_engine.c
-bench_engine.libs := graphc scriptasm board engine base hosted
+bench_engine.libs := graphc scriptlang scriptasm board engine base hosted
 bench_engine.ld := -lmbedcrypto
 bench: ## ratios against named peers: make bench [ONLY=rpc_setparam]; also in build/bench.json
 	@tools/setup.sh bench
